@@ -177,12 +177,18 @@ export function later(fn) {
 }
 
 /**
+ * Returned by an internal algorithm that calls the reaction itself, in a
+ * microtask, when it is done.
+ */
+export const kManual = { __proto__: null };
+
+/**
  * Reacts to what an internal algorithm returned: undefined stands for a promise
- * that is already fulfilled, anything else is a promise.
+ * that is already fulfilled; anything else but kManual is a promise.
  */
 export function react(result, onFulfilled, onRejected) {
   if (result === undefined) PromisePrototypeThen(done, onFulfilled);
-  else PromisePrototypeThen(result, onFulfilled, onRejected);
+  else if (result !== kManual) PromisePrototypeThen(result, onFulfilled, onRejected);
 }
 
 /** Makes a promise of what an internal algorithm returned, fulfilled with undefined. */
@@ -230,9 +236,19 @@ export class LazyPromise {
   state = PENDING;
   reason = undefined;
   made = null; // a Deferred while pending, then a promise
+  #watcher = null;
 
   get pending() {
     return this.state === PENDING;
+  }
+
+  get rejected() {
+    return this.state === REJECTED;
+  }
+
+  /** Calls fn in a microtask when this pending promise is fulfilled: then() without a promise. */
+  whenResolved(fn) {
+    this.#watcher = fn;
   }
 
   get promise() {
@@ -251,6 +267,10 @@ export class LazyPromise {
   resolve() {
     if (this.state !== PENDING) return;
     this.state = FULFILLED;
+    if (this.#watcher !== null) {
+      later(this.#watcher);
+      this.#watcher = null;
+    }
     if (this.made === null) return;
     this.made.resolve(undefined);
     this.made = this.made.promise;
@@ -260,6 +280,7 @@ export class LazyPromise {
     if (this.state !== PENDING) return;
     this.state = REJECTED;
     this.reason = reason;
+    this.#watcher = null;
     if (this.made === null) return;
     markHandled(this.made.promise);
     this.made.reject(reason);

@@ -62,7 +62,7 @@ export class PullingController {
   pullAgain = false;
   highWaterMark;
   // Made with the first pull and kept, so that a pull makes no closures.
-  #onPulled = null;
+  onPulled = null;
   #onFailed = null;
 
   constructor(stream, source, highWaterMark) {
@@ -100,8 +100,8 @@ export class PullingController {
     }
     if (this.source.idle) return;
     this.pulling = true;
-    if (this.#onPulled === null) {
-      this.#onPulled = () => {
+    if (this.onPulled === null) {
+      this.onPulled = () => {
         this.pulling = false;
         if (this.pullAgain) {
           this.pullAgain = false;
@@ -110,7 +110,7 @@ export class PullingController {
       };
       this.#onFailed = (e) => this.error(e);
     }
-    react(this.source.pull(this), this.#onPulled, this.#onFailed);
+    react(this.source.pull(this), this.onPulled, this.#onFailed);
   }
 
   // https://streams.spec.whatwg.org/#readable-stream-default-controller-clear-algorithms

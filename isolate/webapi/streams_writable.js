@@ -9,7 +9,7 @@
 
 import { primordials } from "edge:primordials";
 import * as webidl from "edge:webidl";
-import { AbortController } from "edge:abort";
+import { createAbortSignal, signalAbort } from "edge:abort";
 import {
   Deferred,
   Fifo,
@@ -25,10 +25,7 @@ import {
 } from "edge:streams_queue";
 import { convertStrategy } from "edge:streams_strategies";
 
-const { ObjectGetOwnPropertyDescriptor, PromiseReject, PromiseResolve, RangeError, TypeError, uncurryThis } = primordials;
-
-const abortWith = uncurryThis(AbortController.prototype.abort);
-const signalOf = uncurryThis(ObjectGetOwnPropertyDescriptor(AbortController.prototype, "signal").get);
+const { PromiseReject, PromiseResolve, RangeError, TypeError } = primordials;
 
 export const WRITABLE = 0;
 export const CLOSED = 1;
@@ -286,12 +283,13 @@ export class WritableController {
   sink; // null once the algorithms are cleared
   #highWaterMark;
   #size;
-  // The AbortController is made when script asks for the signal.
-  #abortController = null;
+  // Made when script asks for it.
+  #signal = null;
   #aborted = false;
   #abortReason = undefined;
-  #onWritten = null;
-  #onWriteFailed = null;
+  // Made with the first write and kept, so that a write makes no closures.
+  onWritten = null;
+  onWriteFailed = null;
 
   constructor(stream, sink, highWaterMark, size) {
     this.stream = stream;
@@ -331,18 +329,18 @@ export class WritableController {
 
   // https://streams.spec.whatwg.org/#ws-default-controller-signal
   get signal() {
-    if (this.#abortController === null) {
-      this.#abortController = new AbortController();
-      if (this.#aborted) abortWith(this.#abortController, this.#abortReason);
+    if (this.#signal === null) {
+      this.#signal = createAbortSignal();
+      if (this.#aborted) signalAbort(this.#signal, this.#abortReason);
     }
-    return signalOf(this.#abortController);
+    return this.#signal;
   }
 
   signalAbort(reason) {
     if (this.#aborted) return;
     this.#aborted = true;
     this.#abortReason = reason;
-    if (this.#abortController !== null) abortWith(this.#abortController, reason);
+    if (this.#signal !== null) signalAbort(this.#signal, reason);
   }
 
   // https://streams.spec.whatwg.org/#writable-stream-default-controller-clear-algorithms
@@ -431,14 +429,14 @@ export class WritableController {
   #processWrite(chunk) {
     const { stream } = this;
     stream.inFlightWrite = stream.writeRequests.shift();
-    if (this.#onWritten === null) {
-      this.#onWritten = () => this.#written();
-      this.#onWriteFailed = (e) => {
+    if (this.onWritten === null) {
+      this.onWritten = () => this.#written();
+      this.onWriteFailed = (e) => {
         if (stream.state === WRITABLE) this.#clearAlgorithms();
         stream.failWrite(e);
       };
     }
-    react(this.sink.write(chunk, this), this.#onWritten, this.#onWriteFailed);
+    react(this.sink.write(chunk, this), this.onWritten, this.onWriteFailed);
   }
 
   #written() {
@@ -501,6 +499,11 @@ function setUpFromScript(stream, object, dict, highWaterMark, size) {
   const controller = new WritableStreamDefaultController(kInternal, state);
   state.sink = new ScriptSink(object, dict, controller);
   state.begin(callStart(dict.start, object, controller));
+}
+
+/** Makes the public object of a stream made of states. */
+export function wrapWritable(state) {
+  return new WritableStream(kInternal, state);
 }
 
 /** The state of a WritableStream; throws TypeError for anything else. */
