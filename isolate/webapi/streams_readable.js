@@ -7,7 +7,7 @@
 import { primordials } from "edge:primordials";
 import * as webidl from "edge:webidl";
 import { isAbortSignal } from "edge:abort";
-import { extractHighWaterMark, kInternal, markHandled } from "edge:streams_queue";
+import { cloneAsUint8Array, extractHighWaterMark, kInternal, markHandled } from "edge:streams_queue";
 import { convertStrategy } from "edge:streams_strategies";
 import { StreamState, cancelStream, readableClass } from "edge:streams_readable_core";
 import { ReadableStreamDefaultController, ReadableStreamDefaultReader, setUpFromScript } from "edge:streams_readable_default";
@@ -25,7 +25,7 @@ export {
   ReadableStreamDefaultReader,
 };
 
-const { ObjectDefineProperty, PromiseReject, RangeError, SymbolAsyncIterator, TypeError } = primordials;
+const { ArrayBufferIsView, ObjectDefineProperty, PromiseReject, RangeError, SymbolAsyncIterator, TypeError } = primordials;
 
 const { boolean, Function: callback } = webidl.converters;
 const enforceUnsigned = (V, prefix, context) => webidl.converters["unsigned long long"](V, prefix, context, { enforceRange: true });
@@ -57,7 +57,20 @@ const convertPipeOptions = webidl.createDictionaryConverter("StreamPipeOptions",
   { key: "signal", converter: webidl.createInterfaceConverter("AbortSignal", isAbortSignal) },
 ]);
 
-const isReadableStream = (V) => readableClass.is(V);
+/** Reports whether V is a ReadableStream. */
+export function isReadableStream(V) {
+  return readableClass.is(V);
+}
+
+/**
+ * The internal slots of a stream; `reader`, null when it is not locked, and
+ * `disturbed` are what other standards ask for. Throws for what is no stream.
+ * @returns {StreamState}
+ */
+export function streamState(stream) {
+  return readableClass.state(stream);
+}
+
 const convertReadable = webidl.createInterfaceConverter("ReadableStream", isReadableStream);
 const convertWritable = webidl.createInterfaceConverter("WritableStream", isWritable);
 
@@ -72,35 +85,19 @@ export function wrapReadable(state) {
   return new ReadableStream(kInternal, state);
 }
 
-/** Reports whether V is a ReadableStream. */
-export function isReadable(V) {
-  return readableClass.is(V);
-}
-
-/** Reports whether a stream was read from or canceled. */
-export function isDisturbed(stream) {
-  return readableClass.state(stream).disturbed;
-}
-
-/** Reports whether a stream has a reader, whatever scripts did to its prototype. */
-export function isLocked(stream) {
-  return readableClass.state(stream).reader !== null;
-}
-
 /**
- * Splits a stream as tee() does.
- * @param {ReadableStream} stream
- * @param {(chunk: any) => any} [clone] of what the second branch gets
+ * Splits the stream of a body; the second branch gets its own copy of each chunk.
+ * @see https://streams.spec.whatwg.org/#readablestream-tee
  * @returns {[ReadableStream, ReadableStream]}
  */
-export function tee(stream, clone = undefined) {
-  const { branch1, branch2 } = teeStream(readableClass.state(stream), clone);
+export function teeStreamForBody(stream) {
+  const { branch1, branch2 } = teeStream(readableClass.state(stream), cloneChunk);
   return [wrapReadable(branch1), wrapReadable(branch2)];
 }
 
-/** Cancels a stream, locked or not; returns a promise. */
-export function cancel(stream, reason) {
-  return cancelStream(readableClass.state(stream), reason);
+/** Copies bytes; a body refuses what else there is. */
+function cloneChunk(chunk) {
+  return ArrayBufferIsView(chunk) ? cloneAsUint8Array(chunk) : chunk;
 }
 
 // https://streams.spec.whatwg.org/#readablestream
@@ -196,8 +193,8 @@ export class ReadableStream {
 
   // https://streams.spec.whatwg.org/#rs-tee
   tee() {
-    this.#state; // throws for another object
-    return tee(this);
+    const { branch1, branch2 } = teeStream(this.#state);
+    return [wrapReadable(branch1), wrapReadable(branch2)];
   }
 
   // https://streams.spec.whatwg.org/#rs-asynciterator
