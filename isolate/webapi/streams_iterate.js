@@ -8,7 +8,6 @@ import { acquireDefaultReader, cancelStream, readerRead, releaseReader } from "e
 import { createReadable } from "edge:streams_readable_default";
 
 const {
-  ArrayBufferIsView,
   AsyncIteratorPrototype,
   ObjectDefineProperty,
   ObjectSetPrototypeOf,
@@ -23,7 +22,10 @@ const {
   TypeError,
 } = primordials;
 
-/** The step of one next(); a read request. */
+/** What a step is fulfilled with at the end of the stream. */
+const kEnd = { __proto__: null };
+
+// https://streams.spec.whatwg.org/#ref-for-dfn-get-the-next-iteration-result
 class Step {
   next = null;
   #iteration;
@@ -33,51 +35,21 @@ class Step {
     this.#iteration = iteration;
   }
 
+  // The promise is resolved with the chunk itself, so a thenable is followed.
   chunkSteps(chunk) {
-    // The standard resolves a promise with the chunk, which asks an object for
-    // its then method. Bytes have none.
-    if (!webidl.isObject(chunk) || ArrayBufferIsView(chunk)) {
-      this.#settle({ value: chunk, done: false });
-      return;
-    }
-    this.#settle(
-      PromisePrototypeThen(
-        PromiseResolve(chunk),
-        (value) => ({ value, done: false }),
-        (e) => {
-          this.#iteration.finished = true;
-          throw e;
-        },
-      ),
-    );
+    if (this.#deferred === null) this.#settled = PromiseResolve(chunk);
+    else this.#deferred.resolve(chunk);
   }
 
   closeSteps() {
-    this.#iteration.end();
-    this.#settle({ value: undefined, done: true });
+    this.#iteration.release();
+    this.chunkSteps(kEnd);
   }
 
   errorSteps(e) {
-    this.#iteration.end();
-    if (this.#deferred === null) {
-      this.#settled = PromiseReject(e);
-      return;
-    }
-    this.#iteration.ended(this.#deferred.promise);
-    this.#deferred.reject(e);
-  }
-
-  #settle(result) {
-    if (this.#deferred === null) {
-      this.#settled = PromiseResolve(result);
-      return;
-    }
-    this.#iteration.ended(this.#deferred.promise);
-    this.#deferred.resolve(result);
-  }
-
-  get answered() {
-    return this.#settled !== null;
+    this.#iteration.release();
+    if (this.#deferred === null) this.#settled = PromiseReject(e);
+    else this.#deferred.reject(e);
   }
 
   /** The promise; called once, after the request was made. */
@@ -92,9 +64,11 @@ class Step {
 class Iteration {
   #reader;
   #preventCancel;
-  /** The promise of the last step or return that has not ended. */
+  /** The promise of the last step or return that was begun or queued. */
   #ongoing = null;
-  finished = false;
+  /** How many of those have not ended. */
+  #unfinished = 0;
+  #isFinished = false;
 
   constructor(stream, preventCancel) {
     this.#reader = acquireDefaultReader(stream);
@@ -103,45 +77,49 @@ class Iteration {
 
   // https://webidl.spec.whatwg.org/#js-asynchronous-iterator-prototype-object
   next() {
-    if (this.#ongoing !== null) return this.#after(() => this.#step(false));
-    return this.#step(true);
+    this.#unfinished++;
+    this.#ongoing = this.#ongoing === null ? this.#step() : PromisePrototypeThen(this.#ongoing, this.#step, this.#step);
+    return this.#ongoing;
   }
 
   // https://webidl.spec.whatwg.org/#js-asynchronous-iterator-prototype-object
   return(value) {
-    if (this.#ongoing !== null) this.#after(() => this.#return(value));
-    else this.#ongoing = this.#return(value);
+    const steps = () => this.#return(value);
+    this.#ongoing = this.#ongoing === null ? steps() : PromisePrototypeThen(this.#ongoing, steps, steps);
     return PromisePrototypeThen(this.#ongoing, () => ({ value, done: true }));
   }
 
-  /** Does something after the step under way, and makes it the one under way. */
-  #after(fn) {
-    const promise = PromisePrototypeThen(this.#ongoing, fn, fn);
-    this.#ongoing = promise;
-    const ended = () => this.ended(promise);
-    PromisePrototypeThen(promise, ended, ended);
-    return promise;
-  }
-
-  /** Says that a step is over. */
-  ended(promise) {
-    if (this.#ongoing === promise) this.#ongoing = null;
-  }
-
-  // https://streams.spec.whatwg.org/#ref-for-dfn-get-the-next-iteration-result
-  #step(isOngoing) {
-    if (this.finished) return PromiseResolve({ value: undefined, done: true });
+  #step = () => {
+    if (this.#isFinished) {
+      this.#stepEnded();
+      return PromiseResolve({ value: undefined, done: true });
+    }
     const step = new Step(this);
     readerRead(this.#reader, step);
-    const promise = step.take();
-    if (isOngoing && !step.answered) this.#ongoing = promise;
-    return promise;
+    return PromisePrototypeThen(step.take(), this.#onResult, this.#onError);
+  };
+
+  #stepEnded() {
+    this.#unfinished--;
+    if (this.#unfinished === 0 && !this.#isFinished) this.#ongoing = null;
   }
+
+  #onResult = (value) => {
+    if (value === kEnd) this.#isFinished = true;
+    this.#stepEnded();
+    return value === kEnd ? { value: undefined, done: true } : { value, done: false };
+  };
+
+  #onError = (e) => {
+    this.#isFinished = true;
+    this.#stepEnded();
+    throw e;
+  };
 
   // https://streams.spec.whatwg.org/#ref-for-asynchronous-iterator-return
   #return(value) {
-    if (this.finished) return PromiseResolve(undefined);
-    this.finished = true;
+    if (this.#isFinished) return PromiseResolve(undefined);
+    this.#isFinished = true;
     const reader = this.#reader;
     const result = this.#preventCancel ? PromiseResolve(undefined) : cancelStream(reader.stream, value);
     releaseReader(reader);
@@ -149,8 +127,7 @@ class Iteration {
   }
 
   /** The stream closed or failed. */
-  end() {
-    this.finished = true;
+  release() {
     releaseReader(this.#reader);
   }
 }

@@ -77,7 +77,7 @@ export class PullingController {
    * @see https://streams.spec.whatwg.org/#set-up-readable-stream-default-controller
    */
   begin(startResult) {
-    if (startResult === undefined && this.source.idle) {
+    if (startResult === undefined && (this.source === null || this.source.idle)) {
       this.started = true;
       return;
     }

@@ -8,14 +8,14 @@
 
 import { primordials } from "edge:primordials";
 import * as webidl from "edge:webidl";
-import { Deferred, callStart, extractHighWaterMark, invoke, kInternal, kManual, later, noop, react } from "edge:streams_queue";
+import { Deferred, extractHighWaterMark, invoke, kInternal, kManual, later, noop, react } from "edge:streams_queue";
 import { convertStrategy } from "edge:streams_strategies";
 import { ERRORED } from "edge:streams_readable_core";
 import { createReadable } from "edge:streams_readable_default";
 import { wrapReadable } from "edge:streams_readable";
 import { ERRORED as WRITABLE_ERRORED, ERRORING, createWritable, wrapWritable } from "edge:streams_writable";
 
-const { PromisePrototypeThen, PromiseReject, RangeError, TypeError } = primordials;
+const { Promise, PromisePrototypeThen, PromiseReject, RangeError, ReflectApply, TypeError } = primordials;
 
 /**
  * The internal slots and algorithms of a TransformStream and its controller,
@@ -39,8 +39,8 @@ export class TransformState {
   // https://streams.spec.whatwg.org/#initialize-transform-stream
   constructor(transformer, startResult, writableHWM = 1, writableSize = undefined, readableHWM = 0, readableSize = undefined) {
     this.#transformer = transformer;
-    this.writable = createWritable(this, startResult, writableHWM, writableSize);
-    this.readable = createReadable(new TransformSource(this), startResult, readableHWM, readableSize);
+    this.writable = createWritable(this, follow(startResult), writableHWM, writableSize);
+    this.readable = createReadable(new TransformSource(this), follow(startResult), readableHWM, readableSize);
   }
 
   /** Sets what script gave, which needs the controller, which needs this. */
@@ -215,6 +215,14 @@ export class TransformState {
   }
 }
 
+/**
+ * A promise resolved with a promise, as the standard makes it: what waits for
+ * it runs three microtasks later, which cancel() in between can tell.
+ */
+function follow(promise) {
+  return promise === undefined ? undefined : new Promise((resolve) => resolve(promise));
+}
+
 /** The source of the readable side. */
 class TransformSource {
   idle = false;
@@ -300,13 +308,12 @@ export class TransformStream {
     if (dict.writableType !== undefined) throw new RangeError(`${prefix}: writableType must not be given`);
     const readableHWM = extractHighWaterMark(readableStrategy, 0);
     const writableHWM = extractHighWaterMark(writableStrategy, 1);
-    const { start } = dict;
-    const started = start === undefined ? null : new Deferred();
-    const state = new TransformState(null, started?.promise, writableHWM, writableStrategy.size, readableHWM, readableStrategy.size);
+    const started = new Deferred();
+    const state = new TransformState(null, started.promise, writableHWM, writableStrategy.size, readableHWM, readableStrategy.size);
     this.#state = state;
     const controller = new TransformStreamDefaultController(kInternal, state);
     state.transformer = new ScriptTransformer(transformer, dict, controller);
-    if (started !== null) started.resolve(callStart(start, transformer, controller));
+    started.resolve(dict.start === undefined ? undefined : ReflectApply(dict.start, transformer, [controller]));
   }
 
   // https://streams.spec.whatwg.org/#ts-readable
