@@ -26,6 +26,7 @@ import {
 } from "edge:ops";
 
 const {
+  ArrayIsArray,
   MathMin,
   PromisePrototypeThen,
   String,
@@ -136,7 +137,7 @@ export function cancelHostBody(handle) {
  * @returns {Promise<Uint8Array>}
  */
 export function readHostBody(handle) {
-  return op_body_read_all(handle);
+  return PromisePrototypeThen(op_body_read_all(handle), (whole) => (ArrayIsArray(whole) ? new ReadParts(handle, whole).promise : whole));
 }
 
 /**
@@ -147,7 +148,7 @@ export function readHostBody(handle) {
  */
 export function readAllBytes(stream) {
   const handle = takeStreamHandle(stream);
-  return handle !== 0 ? op_body_read_all(handle) : new ReadAll(streamState(stream)).promise;
+  return handle !== 0 ? readHostBody(handle) : new ReadAll(streamState(stream)).promise;
 }
 
 /** The TypeError of a chunk of a body that is no Uint8Array. */
@@ -190,19 +191,58 @@ class Drain {
   }
 }
 
-/** One chunk that was read, copied: script may still change what it gave. */
-class Part {
-  next = null;
-  bytes;
-  constructor(bytes) {
-    this.bytes = bytes;
+/** Bytes that come in pieces, none of which anybody else can change. */
+class Parts {
+  #list = new Fifo();
+  #total = 0;
+
+  add(bytes) {
+    this.#list.push({ __proto__: null, next: null, bytes });
+    this.#total += TypedArrayPrototypeGetByteLength(bytes);
   }
+
+  join() {
+    const list = this.#list;
+    if (list.length === 1) return list.head.bytes;
+    const all = new Uint8Array(this.#total);
+    let at = 0;
+    for (let part = list.head; part !== null; part = part.next) {
+      TypedArrayPrototypeSet(all, part.bytes, at);
+      at += TypedArrayPrototypeGetByteLength(part.bytes);
+    }
+    return all;
+  }
+}
+
+/** The rest of a long body, a part at a time, so that its memory is counted. */
+class ReadParts {
+  #parts = new Parts();
+  #handle;
+  #result = new Deferred();
+  constructor(handle, first) {
+    this.#handle = handle;
+    this.#onPart(first);
+  }
+
+  get promise() {
+    return this.#result.promise;
+  }
+
+  #onPart = (answer) => {
+    try {
+      const goesOn = ArrayIsArray(answer);
+      this.#parts.add(goesOn ? answer[0] : answer);
+      if (goesOn) PromisePrototypeThen(op_body_read_all(this.#handle), this.#onPart, this.#result.reject);
+      else this.#result.resolve(this.#parts.join());
+    } catch (e) {
+      this.#result.reject(e); // no memory for the whole
+    }
+  };
 }
 
 // https://streams.spec.whatwg.org/#readablestreamdefaultreader-read-all-bytes
 class ReadAll extends Drain {
-  #parts = new Fifo();
-  #total = 0;
+  #parts = new Parts();
   #result = new Deferred();
 
   get promise() {
@@ -211,24 +251,17 @@ class ReadAll extends Drain {
   }
 
   chunk(bytes, length) {
-    if (length > 0) this.#parts.push(new Part(new Uint8Array(bytes)));
-    this.#total += length;
+    // Copied: script may still change what it gave.
+    if (length > 0) this.#parts.add(new Uint8Array(bytes));
     return true;
   }
 
   closeSteps() {
-    const parts = this.#parts;
-    if (parts.length === 1) {
-      this.#result.resolve(parts.head.bytes);
-      return;
+    try {
+      this.#result.resolve(this.#parts.join());
+    } catch (e) {
+      this.#result.reject(e); // no memory for the whole
     }
-    const all = new Uint8Array(this.#total);
-    let at = 0;
-    for (let part = parts.head; part !== null; part = part.next) {
-      TypedArrayPrototypeSet(all, part.bytes, at);
-      at += TypedArrayPrototypeGetByteLength(part.bytes);
-    }
-    this.#result.resolve(all);
   }
 
   errorSteps(e) {
