@@ -30,7 +30,6 @@ import {
   errorStream,
   fulfillRequest,
   numReadIntoRequests,
-  numReadRequests,
   readableClass,
   readerReadInto,
   releaseReader,

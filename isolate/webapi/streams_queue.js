@@ -17,6 +17,7 @@ const {
   DataViewPrototypeGetByteLength,
   DataViewPrototypeGetByteOffset,
   NumberIsNaN,
+  NumberMAX_VALUE,
   Promise,
   PromisePrototypeThen,
   PromiseReject,
@@ -92,8 +93,8 @@ export class SizedQueue {
 
   // https://streams.spec.whatwg.org/#enqueue-value-with-size
   enqueue(value, size) {
-    if (!isNonNegativeNumber(size)) throw new RangeError(sizeText);
-    if (size === Infinity) throw new RangeError(sizeText);
+    // Neither NaN nor Infinity.
+    if (!(size >= 0 && size <= NumberMAX_VALUE)) throw new RangeError(sizeText);
     this.list.push(new Sized(value, size));
     this.total += size;
   }
@@ -119,11 +120,6 @@ export class SizedQueue {
 }
 
 const sizeText = "The size of a chunk must be a finite, non-negative number";
-
-// https://streams.spec.whatwg.org/#is-non-negative-number
-function isNonNegativeNumber(v) {
-  return typeof v === "number" && !NumberIsNaN(v) && v >= 0;
-}
 
 // https://streams.spec.whatwg.org/#validate-and-normalize-high-water-mark
 export function extractHighWaterMark(strategy, defaultHWM) {

@@ -172,11 +172,6 @@ export function releaseReader(reader) {
   errorRequests(reader, e);
 }
 
-/** @see https://streams.spec.whatwg.org/#readable-stream-get-num-read-requests */
-export function numReadRequests(stream) {
-  return stream.reader !== null && !stream.reader.byob ? stream.reader.requests.length : 0;
-}
-
 /** @see https://streams.spec.whatwg.org/#readable-stream-get-num-read-into-requests */
 export function numReadIntoRequests(stream) {
   return stream.reader !== null && stream.reader.byob ? stream.reader.requests.length : 0;
