@@ -130,7 +130,7 @@ func cleanHostPattern(pattern string) (host string, wild bool, err error) {
 	name, wild := strings.CutPrefix(pattern, "*.")
 	b, port, err := appendHost(nil, []byte(name))
 	switch {
-	case err != nil || strings.Contains(name, "*"):
+	case err != nil || strings.Contains(name, "*") || strings.Trim(name, ".") == "":
 		return "", false, fmt.Errorf("route host %q is not valid: write a name, \"*.\" and a name, or \"*\"", pattern)
 	case len(port) > 0 || strings.HasSuffix(name, ":"):
 		return "", false, fmt.Errorf("route host %q has a port: leave it out, the socket decides", pattern)

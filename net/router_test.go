@@ -71,6 +71,7 @@ func TestNewRouterReportsEveryMistake(t *testing.T) {
 	_, err := NewRouter([]Route{
 		{Host: "a b", Service: "1"},
 		{Host: "a.*.example", Service: "2"},
+		{Host: "*..", Service: "2"},
 		{Host: "example.com:8080", Service: "3"},
 		{Path: "api", Service: "4"},
 		{Path: "/a*b", Service: "5"},
@@ -84,6 +85,7 @@ func TestNewRouterReportsEveryMistake(t *testing.T) {
 	for _, want := range []string{
 		`route host "a b" is not valid`,
 		`route host "a.*.example" is not valid`,
+		`route host "*.." is not valid`,
 		`route host "example.com:8080" has a port`,
 		`route path "api" does not start with a slash`,
 		`route path "/a*b" holds one of`,
