@@ -95,6 +95,7 @@ type Binding struct {
 type Limits struct {
 	CPU          time.Duration // CPU time of one request
 	StartupCPU   time.Duration // CPU time of evaluating the main module
+	StartupWall  time.Duration // wall time of the same
 	FirstByte    time.Duration // wall time until the response begins
 	Wall         time.Duration // wall time of a request in total, waitUntil included
 	Idle         time.Duration // wall time in which a body does not move
@@ -104,7 +105,6 @@ type Limits struct {
 	Concurrency  int           // requests in one isolate at the same time
 	Queue        int           // requests that wait for a place among those
 	Subrequests  int           // fetches and service calls of one request
-	Timers       int           // timers that are set in one isolate at the same time
 	LogBytes     int64         // bytes of console output of one request
 }
 

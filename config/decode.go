@@ -134,9 +134,9 @@ func decodeLimits(own, common node) Limits {
 	b := func(name string) int64 { return from(name).size(name) }
 	i := func(name string) int { return from(name).number(name) }
 	return Limits{
-		CPU: d("cpu"), StartupCPU: d("startupCpu"), FirstByte: d("firstByte"), Wall: d("wall"), Idle: d("idle"),
+		CPU: d("cpu"), StartupCPU: d("startupCpu"), StartupWall: d("startupWall"), FirstByte: d("firstByte"), Wall: d("wall"), Idle: d("idle"),
 		Memory: b("memory"), Buffers: b("buffers"), WasmMemories: i("wasmMemories"),
-		Concurrency: i("concurrency"), Queue: i("queue"), Subrequests: i("subrequests"), Timers: i("timers"), LogBytes: b("log"),
+		Concurrency: i("concurrency"), Queue: i("queue"), Subrequests: i("subrequests"), LogBytes: b("log"),
 	}
 }
 
