@@ -28,9 +28,9 @@ func (l *loader) checkValue(n node) {
 	switch {
 	case n.schema.IncompleteKind()&kind == 0:
 		n.mistake(fmt.Sprintf("is %s, should be %s", describe(n.v, kind), kindNames(n.schema.IncompleteKind())), n.example())
-	case kind == cue.StructKind && fieldsErr == nil && n.schema.IncompleteKind() == cue.StructKind:
+	case kind == cue.StructKind && fieldsErr == nil && (anything(n.schema) || n.schema.IncompleteKind() == cue.StructKind):
 		l.checkStruct(n, it)
-	case list && n.schema.IncompleteKind() == cue.ListKind:
+	case list && (anything(n.schema) || n.schema.IncompleteKind() == cue.ListKind):
 		l.checkList(n)
 	default:
 		l.checkLeaf(n)

@@ -79,6 +79,9 @@ func fields(s cue.Value) []field {
 // child returns what the schema says about a field of a struct: a declared one,
 // or the pattern for every name.
 func child(s cue.Value, name string) (cue.Value, bool) {
+	if anything(s) {
+		return s, true
+	}
 	for _, f := range fields(s) {
 		if f.name == name {
 			return f.value, true
@@ -90,9 +93,15 @@ func child(s cue.Value, name string) (cue.Value, bool) {
 
 // element returns what the schema says about the elements of a list.
 func element(s cue.Value) (cue.Value, bool) {
+	if anything(s) {
+		return s, true
+	}
 	v := s.LookupPath(cue.MakePath(cue.AnyIndex))
 	return v, v.Exists()
 }
+
+// anything reports whether the schema of a value is "_".
+func anything(s cue.Value) bool { return s.IncompleteKind() == cue.TopKind }
 
 func fieldNames(s cue.Value) []string {
 	var names []string
