@@ -1,12 +1,15 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"cuelang.org/go/cue"
 	cueerrors "cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/token"
 )
 
 // checkValue compares a value with its schema, field by field. CUE's own
@@ -16,7 +19,6 @@ import (
 func (l *loader) checkValue(n node) {
 	kind := n.v.IncompleteKind()
 	it, fieldsErr := n.v.Fields()
-	list := kind == cue.ListKind
 	switch {
 	case kind == cue.BottomKind && fieldsErr != nil:
 		l.cueMistakes(n)
@@ -27,10 +29,14 @@ func (l *loader) checkValue(n node) {
 	n.schema = narrow(n.schema, kind)
 	switch {
 	case n.schema.IncompleteKind()&kind == 0:
-		n.mistake(fmt.Sprintf("is %s, should be %s", describe(n.v, kind), kindNames(n.schema.IncompleteKind())), n.example())
+		hint := n.example()
+		if hint == "" && n.schema.IncompleteKind() == cue.StructKind {
+			hint = list(fieldNames(n.schema), "with one of")
+		}
+		n.mistake(fmt.Sprintf("is %s, should be %s", describe(n.v, kind), kindNames(n.schema.IncompleteKind())), hint)
 	case kind == cue.StructKind && fieldsErr == nil && (anything(n.schema) || n.schema.IncompleteKind() == cue.StructKind):
 		l.checkStruct(n, it)
-	case list && (anything(n.schema) || n.schema.IncompleteKind() == cue.ListKind):
+	case kind == cue.ListKind && (anything(n.schema) || n.schema.IncompleteKind() == cue.ListKind):
 		l.checkList(n)
 	default:
 		l.checkLeaf(n)
@@ -59,7 +65,8 @@ func (l *loader) checkStruct(n node, it *cue.Iterator) {
 		if ex := example(f.value); ex != "" {
 			hint = fmt.Sprintf("add %s: %s", f.name, ex)
 		}
-		n.mistakeAt(n.v.Pos(), fmt.Sprintf("field %q is missing", f.name), hint)
+		path := cue.MakePath(append(n.v.Path().Selectors(), cue.Str(f.name))...)
+		l.addAt(n.v.Pos(), path.String(), "is missing", hint)
 	}
 }
 
@@ -203,31 +210,54 @@ func (l *loader) cueMistakes(n node) {
 
 // checkRest has CUE validate the whole configuration and adds what the walk did
 // not see: constraints between fields, in the schema of a binding kind or in the
-// user's own definitions.
+// user's own definitions, and expressions that are no field's value.
 func (l *loader) checkRest(user cue.Value) {
-	err := l.schema.root.Unify(user).Validate(cue.Concrete(true), cue.Final())
-	if err == nil {
-		return
-	}
+	errs := append(cueerrors.Errors(user.Validate(cue.Concrete(true))),
+		cueerrors.Errors(l.schema.root.Unify(user).Validate(cue.Concrete(true), cue.Final()))...)
 	found := map[string]bool{}
 	for _, m := range l.mistakes {
 		found[m.Path] = true
 	}
-	for _, e := range cueerrors.Errors(err) {
+	for _, e := range errs {
 		path := userPath(e)
 		msg, ok := cueMessage(e)
 		if !ok || related(path, found) {
 			continue
 		}
-		l.addAt(l.userPos(e), path, msg, "")
+		pos := l.userPos(e)
+		if !pos.IsValid() {
+			pos = nearestPos(user, path)
+		}
+		l.addAt(pos, path, msg, "")
 	}
 }
+
+// nearestPos returns where the longest part of a path that the user wrote
+// stands.
+func nearestPos(user cue.Value, path string) token.Pos {
+	for path != "" {
+		if p := cue.ParsePath(path); p.Err() == nil {
+			if v := user.LookupPath(p); v.Exists() {
+				return v.Pos()
+			}
+		}
+		path = path[:max(0, strings.LastIndexAny(path, ".["))]
+	}
+	return token.NoPos
+}
+
+var positionRE = regexp.MustCompile(`^\S+:[0-9]+:[0-9]+: `)
 
 // cueMessage returns an error's text without its path; not ok for the headings
 // that CUE puts above the alternatives of a disjunction.
 func cueMessage(e cueerrors.Error) (msg string, ok bool) {
 	format, args := e.Msg()
-	return fmt.Sprintf(format, args...), !strings.Contains(format, "empty disjunction")
+	msg = fmt.Sprintf(format, args...)
+	if cause := errors.Unwrap(e); cause != nil {
+		text := positionRE.ReplaceAllString(cause.Error(), "")
+		msg += ": " + strings.TrimPrefix(text, strings.Join(e.Path(), ".")+": ")
+	}
+	return msg, !strings.Contains(format, "empty disjunction")
 }
 
 // related reports whether a mistake was found at the path, above or below it.

@@ -75,7 +75,7 @@ func (l *loader) worker(name string, n node, common node) *Worker {
 		w.Modules = l.modules(modules)
 		w.Main = n.text("main", "")
 		known := func(m Module) bool { return m.Name == w.Main && m.Type == ESModule }
-		if hasMain && w.Main != "" && !slices.ContainsFunc(w.Modules, known) {
+		if hasMain && w.Main != "" && len(w.Modules) > 0 && !slices.ContainsFunc(w.Modules, known) {
 			var names []string
 			for _, m := range w.Modules {
 				if m.Type == ESModule {

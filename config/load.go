@@ -3,9 +3,11 @@ package config
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,6 +114,9 @@ func (l *loader) build(paths []string) (v cue.Value, ok bool) {
 			return parser.ParseFile(name, src, cfg)
 		},
 	})
+	if mod := l.moduleFile(); mod != "" {
+		l.files[mod] = true
+	}
 	for _, inst := range insts {
 		l.addFiles(inst, map[*build.Instance]bool{})
 		if inst.Err != nil {
@@ -187,12 +192,6 @@ func (l *loader) addFiles(inst *build.Instance, seen map[*build.Instance]bool) {
 			l.files[f.Filename] = true
 		}
 	}
-	if inst.Root != "" {
-		mod := filepath.Join(inst.Root, "cue.mod", "module.cue")
-		if _, err := os.Stat(mod); err == nil {
-			l.files[mod] = true
-		}
-	}
 	for _, dep := range inst.Imports {
 		l.addFiles(dep, seen)
 	}
@@ -230,20 +229,56 @@ func (l *loader) shown(file string) string {
 	return file
 }
 
+var noPackageRE = regexp.MustCompile(`cannot find package ("[^"]*")`)
+
 // cueErrors adds errors in CUE's own words.
 func (l *loader) cueErrors(err error) {
 	for _, e := range cueerrors.Errors(err) {
-		pos := l.userPos(e)
-		msg, _ := cueMessage(e)
-		var off *offlineError
-		hint := ""
-		if errors.As(e, &off) {
-			msg, hint = off.Error(), off.hint()
+		// What is wrong inside an imported file is shown there.
+		var inner cueerrors.Error
+		if errors.As(errors.Unwrap(e), &inner) && l.userPos(inner).IsValid() && l.userPos(inner) != l.userPos(e) {
+			l.cueErrors(inner)
+			continue
 		}
-		for from, to := range map[string]string{l.dir + string(filepath.Separator): "", l.dir: "the configuration's folder"} {
-			msg = strings.ReplaceAll(msg, from, to)
+		msg, _ := cueMessage(e)
+		msg, hint := l.explain(msg)
+		pos := l.userPos(e)
+		if mod := l.moduleFile(); !pos.IsValid() && mod != "" && strings.Contains(msg, "module.cue") {
+			l.add(Mistake{File: l.shown(mod), Msg: msg, Hint: hint})
+			continue
 		}
 		l.addAt(pos, userPath(e), msg, hint)
+	}
+}
+
+// explain words what CUE says about imports and packages for people who use
+// CUE for this alone, and keeps the host's paths out.
+func (l *loader) explain(msg string) (text, hint string) {
+	switch m := noPackageRE.FindStringSubmatch(msg); {
+	case m != nil:
+		return fmt.Sprintf("no package %s in the module of the configuration", m[1]),
+			"nothing is fetched: copy the package into the module, or into its cue.mod/pkg"
+	case strings.Contains(msg, "no cue.mod/module.cue"):
+		return "imports are not available: there is no module around the configuration",
+			`write cue.mod/module.cue beside it: module: "example.com/config@v0", language: version: "v0.11.0"`
+	case strings.HasPrefix(msg, "found packages "):
+		hint = "files that are named together are of one package"
+	}
+	msg = strings.ReplaceAll(msg, fmt.Sprintf(" in %q", l.dir), "")
+	msg = strings.ReplaceAll(msg, l.dir+string(filepath.Separator), "")
+	return strings.TrimPrefix(msg, ": "), hint
+}
+
+// moduleFile returns the module file that the configuration lies under, or "".
+func (l *loader) moduleFile() string {
+	for dir := l.dir; ; dir = filepath.Dir(dir) {
+		file := filepath.Join(dir, "cue.mod", "module.cue")
+		if _, err := os.Stat(file); err == nil {
+			return file
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
 	}
 }
 
@@ -300,21 +335,16 @@ func (noFile) Is(target error) bool { return target == fs.ErrNotExist }
 // network.
 type offline struct{}
 
-type offlineError struct{ module string }
+var errOffline = errors.New("nothing is fetched")
 
-func (e *offlineError) Error() string { return "import of module " + e.module + ": nothing is fetched" }
-func (e *offlineError) hint() string {
-	return "copy the package into the module of the configuration, or into its cue.mod/pkg"
+func (offline) ModFile(context.Context, module.Version) (*modfile.File, error) {
+	return nil, errOffline
 }
 
-func (offline) ModFile(_ context.Context, mv module.Version) (*modfile.File, error) {
-	return nil, &offlineError{module: mv.String()}
+func (offline) Fetch(context.Context, module.Version) (module.SourceLoc, error) {
+	return module.SourceLoc{}, errOffline
 }
 
-func (offline) Fetch(_ context.Context, mv module.Version) (module.SourceLoc, error) {
-	return module.SourceLoc{}, &offlineError{module: mv.String()}
-}
-
-func (offline) ModuleVersions(_ context.Context, path string) ([]string, error) {
-	return nil, &offlineError{module: path}
+func (offline) ModuleVersions(context.Context, string) ([]string, error) {
+	return nil, errOffline
 }

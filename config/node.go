@@ -144,7 +144,7 @@ func (n node) only(what string) (node, bool) {
 		}
 		known[1].mistakeAt(known[1].v.Pos(), fmt.Sprintf("%s is one thing, this is %s", what, strings.Join(both, " and ")), "keep one, or give each a name of its own")
 	case len(given) == 0 && n.v.IncompleteKind() == cue.StructKind:
-		n.mistake(fmt.Sprintf("%s is empty", what), suggest("", names, "give it one of"))
+		n.mistake(fmt.Sprintf("%s is empty", what), list(names, "give it one of"))
 	}
 	return node{}, false
 }

@@ -56,6 +56,11 @@ func parseQuantity(s string, units map[string]int64, what, unitNames string) (in
 	}
 	unit, ok := units[m[2]]
 	if !ok {
+		for name := range units {
+			if strings.EqualFold(name, m[2]) && name != "KB" {
+				return 0, fmt.Errorf("bad %s %q: unknown unit %q, did you mean %q?", what, s, m[2], name)
+			}
+		}
 		return 0, fmt.Errorf("bad %s %q: unknown unit %q, the units are %s", what, s, m[2], unitNames)
 	}
 	r, ok := new(big.Rat).SetString(m[1])

@@ -17,6 +17,11 @@ func suggest(name string, names []string, what string) string {
 	if near := nearest(name, names); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
+	return list(names, what)
+}
+
+// list returns "what: a, b, c", or "" without names.
+func list(names []string, what string) string {
 	if len(names) == 0 {
 		return ""
 	}
@@ -30,13 +35,25 @@ func suggest(name string, names []string, what string) string {
 }
 
 // nearest returns the name with the smallest edit distance, the first by
-// alphabet among equals, or "" when none is near enough to be a slip.
+// alphabet among equals; when none is near enough to be a slip, the only one
+// that begins with name or that name begins with; else "".
 func nearest(name string, names []string) string {
 	best, bestDist := "", 1+max(1, len(name)/3)
 	for _, n := range slices.Sorted(slices.Values(names)) {
 		d := distance(strings.ToLower(name), strings.ToLower(n))
 		if d < bestDist {
 			best, bestDist = n, d
+		}
+	}
+	if best != "" || len(name) < 3 {
+		return best
+	}
+	for _, n := range names {
+		if len(n) >= 3 && (strings.HasPrefix(n, name) || strings.HasPrefix(name, n)) {
+			if best != "" {
+				return ""
+			}
+			best = n
 		}
 	}
 	return best

@@ -36,7 +36,7 @@ func TestService(t *testing.T) {
 		{Name: "an unknown service", CUE: `service: "prizes"`, Services: services, Mistake: field + `.service: unknown service "prizes" (did you mean "prices"?)`},
 		{Name: "an unknown service, long form", CUE: `service: name: "prizes"`, Services: services, Mistake: field + `.service.name: unknown service "prizes"`},
 		{Name: "itself", CUE: `service: "worker"`, Services: services, Mistake: "worker -> worker"},
-		{Name: "no name", CUE: `service: entrypoint: "A"`, Services: services, Mistake: `field "name" is missing (add name: "prices")`},
+		{Name: "no name", CUE: `service: entrypoint: "A"`, Services: services, Mistake: field + `.service.name: is missing (add name: "prices")`},
 		{Name: "an empty entrypoint", CUE: `service: {name: "prices", entrypoint: ""}`, Services: services, Mistake: "is empty"},
 		{Name: "a number", CUE: `service: 1`, Services: services, Mistake: "is 1, should be a string or a struct"},
 	})
