@@ -228,6 +228,10 @@ func (l *loader) checkRest(user cue.Value) {
 		if !pos.IsValid() {
 			pos = nearestPos(user, path)
 		}
+		if constraint, ok := strings.CutPrefix(msg, "incomplete "); ok {
+			_, constraint, _ = strings.Cut(constraint, ": ")
+			msg = "has no value yet, only the constraint " + constraint
+		}
 		l.addAt(pos, path, msg, "")
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"cuelang.org/go/cue"
-	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/build"
 	"cuelang.org/go/cue/cuecontext"
 	cueerrors "cuelang.org/go/cue/errors"
@@ -107,13 +106,7 @@ func (l *loader) build(paths []string) (v cue.Value, ok bool) {
 	if len(l.mistakes) > 0 {
 		return cue.Value{}, false
 	}
-	insts := load.Instances(abs, &load.Config{
-		Dir: l.dir, Registry: offline{}, Env: []string{},
-		ParseFile: func(name string, src any, cfg parser.Config) (*ast.File, error) {
-			l.files[name] = true
-			return parser.ParseFile(name, src, cfg)
-		},
-	})
+	insts := load.Instances(abs, &load.Config{Dir: l.dir, Registry: offline{}, Env: []string{}})
 	if mod := l.moduleFile(); mod != "" {
 		l.files[mod] = true
 	}
@@ -216,6 +209,7 @@ func (l *loader) add(m Mistake) { l.mistakes = append(l.mistakes, m) }
 func (l *loader) addAt(pos token.Pos, path, msg, hint string) {
 	m := Mistake{File: l.shown(l.path), Path: path, Msg: msg, Hint: hint}
 	if pos.IsValid() && filepath.IsAbs(pos.Filename()) {
+		l.files[pos.Filename()] = true
 		m.File, m.Line, m.Col = l.shown(pos.Filename()), pos.Line(), pos.Column()
 	}
 	l.add(m)
