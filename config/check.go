@@ -26,17 +26,17 @@ func (l *loader) checkValue(n node) {
 	case kind == cue.BottomKind:
 		kind = cue.StructKind // one with a mistake inside
 	}
-	n.schema = narrow(n.schema, kind)
+	n.schema = n.schema.narrow(kind)
 	switch {
-	case n.schema.IncompleteKind()&kind == 0:
+	case n.schema.kind&kind == 0:
 		hint := n.example()
-		if hint == "" && n.schema.IncompleteKind() == cue.StructKind {
-			hint = list(fieldNames(n.schema), "with one of")
+		if hint == "" && n.schema.kind == cue.StructKind {
+			hint = list(n.schema.names(), "with one of")
 		}
-		n.mistake(fmt.Sprintf("is %s, should be %s", describe(n.v, kind), kindNames(n.schema.IncompleteKind())), hint)
-	case kind == cue.StructKind && fieldsErr == nil && (anything(n.schema) || n.schema.IncompleteKind() == cue.StructKind):
+		n.mistake(fmt.Sprintf("is %s, should be %s", describe(n.v, kind), kindNames(n.schema.kind)), hint)
+	case kind == cue.StructKind && fieldsErr == nil && (n.schema.anything() || n.schema.kind == cue.StructKind):
 		l.checkStruct(n, it)
-	case kind == cue.ListKind && (anything(n.schema) || n.schema.IncompleteKind() == cue.ListKind):
+	case kind == cue.ListKind && (n.schema.anything() || n.schema.kind == cue.ListKind):
 		l.checkList(n)
 	default:
 		l.checkLeaf(n)
@@ -44,25 +44,24 @@ func (l *loader) checkValue(n node) {
 }
 
 func (l *loader) checkStruct(n node, it *cue.Iterator) {
-	names := fieldNames(n.schema)
+	names := n.schema.names()
 	have := map[string]bool{}
 	for it.Next() {
 		name := it.Selector().Unquoted()
 		have[name] = true
-		sub, ok := child(n.schema, name)
-		c := node{l: l, v: it.Value(), schema: sub}
-		if !ok {
+		c := node{l: l, v: it.Value(), schema: n.schema.child(name)}
+		if c.schema == nil {
 			c.mistakeAt(c.v.Pos(), "unknown field", unknownFieldHint(n.schema, name, names))
 			continue
 		}
 		l.checkValue(c)
 	}
-	for _, f := range fields(n.schema) {
+	for _, f := range n.schema.declared() {
 		if !f.required || have[f.name] {
 			continue
 		}
 		hint := ""
-		if ex := example(f.value); ex != "" {
+		if ex := f.spec.example(); ex != "" {
 			hint = fmt.Sprintf("add %s: %s", f.name, ex)
 		}
 		path := cue.MakePath(append(n.v.Path().Selectors(), cue.Str(f.name))...)
@@ -71,9 +70,9 @@ func (l *loader) checkStruct(n node, it *cue.Iterator) {
 }
 
 func (l *loader) checkList(n node) {
-	sub, ok := element(n.schema)
+	sub := n.schema.elements()
 	it, err := n.v.List()
-	if err != nil || !ok {
+	if err != nil || sub == nil {
 		l.checkLeaf(n)
 		return
 	}
@@ -92,8 +91,8 @@ func (l *loader) checkLeaf(n node) {
 		l.cueMistakes(n)
 		return
 	}
-	if err := n.schema.Unify(n.v).Validate(cue.Concrete(true), cue.Final()); err != nil {
-		if alts := alternatives(n.schema); alts != nil {
+	if err := n.schema.value.Unify(n.v).Validate(cue.Concrete(true), cue.Final()); err != nil {
+		if alts := n.schema.choices(); alts != nil {
 			hint := "valid: " + strings.Join(alts, ", ")
 			n.mistake(fmt.Sprintf("is %v", n.v), hint)
 			return
@@ -116,7 +115,7 @@ func (l *loader) checkLeaf(n node) {
 // its attribute states.
 func (l *loader) checkQuantity(n node) {
 	for _, q := range quantities {
-		if !hasAttribute(n.schema, q.attr) {
+		if !n.schema.has(q.attr) {
 			continue
 		}
 		text := fmt.Sprint(n.v)
@@ -157,13 +156,13 @@ var quantities = []quantity{
 	}},
 }
 
-func bounds(s cue.Value, q quantity) (low, high int64, hasLow, hasHigh bool) {
-	if t, ok := attribute(s, q.attr, "min"); ok {
+func bounds(s *spec, q quantity) (low, high int64, hasLow, hasHigh bool) {
+	if t, ok := s.attribute(q.attr, "min"); ok {
 		if n, err := q.parse(t); err == nil {
 			low, hasLow = n, true
 		}
 	}
-	if t, ok := attribute(s, q.attr, "max"); ok {
+	if t, ok := s.attribute(q.attr, "max"); ok {
 		if n, err := q.parse(t); err == nil {
 			high, hasHigh = n, true
 		}
@@ -172,12 +171,12 @@ func bounds(s cue.Value, q quantity) (low, high int64, hasLow, hasHigh bool) {
 }
 
 // boundsHint says what a quantity may be.
-func boundsHint(s cue.Value, attr string) string {
+func boundsHint(s *spec, attr string) string {
 	var parts []string
-	if low, ok := attribute(s, attr, "min"); ok {
+	if low, ok := s.attribute(attr, "min"); ok {
 		parts = append(parts, "at least "+low)
 	}
-	if high, ok := attribute(s, attr, "max"); ok {
+	if high, ok := s.attribute(attr, "max"); ok {
 		parts = append(parts, "at most "+high)
 	}
 	return strings.Join(parts, ", ")
@@ -213,7 +212,7 @@ func (l *loader) cueMistakes(n node) {
 // user's own definitions, and expressions that are no field's value.
 func (l *loader) checkRest(user cue.Value) {
 	errs := append(cueerrors.Errors(user.Validate(cue.Concrete(true))),
-		cueerrors.Errors(l.schema.root.Unify(user).Validate(cue.Concrete(true), cue.Final()))...)
+		cueerrors.Errors(l.schema.value.Unify(user).Validate(cue.Concrete(true), cue.Final()))...)
 	found := map[string]bool{}
 	for _, m := range l.mistakes {
 		found[m.Path] = true
@@ -276,12 +275,12 @@ func related(whole string, found map[string]bool) bool {
 
 // unknownFieldHint says what an unknown field was meant to be: another one of
 // the same struct, or one of a struct inside it.
-func unknownFieldHint(s cue.Value, name string, names []string) string {
+func unknownFieldHint(s *spec, name string, names []string) string {
 	if near := nearest(name, names); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
-	for _, f := range fields(s) {
-		for _, inner := range fields(f.value) {
+	for _, f := range s.declared() {
+		for _, inner := range f.spec.declared() {
 			if inner.name == name {
 				return fmt.Sprintf("it belongs into %s: %s: {%s: ...}", f.name, f.name, name)
 			}

@@ -47,7 +47,7 @@ func Load(path string, opts Options) (*Config, error) {
 	if !ok {
 		return nil, l.failed()
 	}
-	root := node{l: l, v: user, schema: l.schema.root}
+	root := node{l: l, v: user, schema: l.schema}
 	l.checkValue(root)
 	l.checkRest(user)
 	cfg := l.decode(root)
@@ -62,7 +62,7 @@ func Load(path string, opts Options) (*Config, error) {
 type loader struct {
 	opts     Options
 	ctx      *cue.Context
-	schema   *schema
+	schema   *spec  // #Config
 	path     string // absolute
 	dir      string // absolute
 	shownDir string // dir, as the user named it

@@ -21,7 +21,7 @@ import (
 type node struct {
 	l      *loader
 	v      cue.Value
-	schema cue.Value
+	schema *spec // nil where the schema says nothing
 }
 
 // path returns the node's config path.
@@ -56,7 +56,7 @@ func (n node) bad(err error) {
 // example returns the hint that the schema gives for a value.
 func (n node) example() string {
 	for _, q := range quantities {
-		if !hasAttribute(n.schema, q.attr) {
+		if !n.schema.has(q.attr) {
 			continue
 		}
 		if q.hint == "" {
@@ -64,10 +64,10 @@ func (n node) example() string {
 		}
 		return q.hint
 	}
-	if alts := alternatives(n.schema); alts != nil {
+	if alts := n.schema.choices(); alts != nil {
 		return "valid: " + strings.Join(alts, ", ")
 	}
-	if ex := example(n.schema); ex != "" {
+	if ex := n.schema.example(); ex != "" {
 		return "such as " + ex
 	}
 	return ""
@@ -75,9 +75,8 @@ func (n node) example() string {
 
 // field returns a field, ok when the user gave it.
 func (n node) field(name string) (node, bool) {
-	sub, _ := child(n.schema, name)
 	v := n.v.LookupPath(cue.MakePath(cue.Str(name)))
-	return node{l: n.l, v: v, schema: sub}, v.Exists()
+	return node{l: n.l, v: v, schema: n.schema.child(name)}, v.Exists()
 }
 
 // fields returns the fields that the user gave, in their order.
@@ -88,8 +87,7 @@ func (n node) fields() []node {
 	}
 	var ns []node
 	for it.Next() {
-		sub, _ := child(n.schema, it.Selector().Unquoted())
-		ns = append(ns, node{l: n.l, v: it.Value(), schema: sub})
+		ns = append(ns, node{l: n.l, v: it.Value(), schema: n.schema.child(it.Selector().Unquoted())})
 	}
 	return ns
 }
@@ -100,10 +98,9 @@ func (n node) elements() []node {
 	if err != nil {
 		return nil
 	}
-	sub, _ := element(n.schema)
 	var ns []node
 	for it.Next() {
-		ns = append(ns, node{l: n.l, v: it.Value(), schema: sub})
+		ns = append(ns, node{l: n.l, v: it.Value(), schema: n.schema.elements()})
 	}
 	return ns
 }
@@ -124,7 +121,7 @@ func (n node) name() string {
 // only returns the one field of a union. None and several are mistakes; what
 // says what the fields are.
 func (n node) only(what string) (node, bool) {
-	names := fieldNames(n.schema)
+	names := n.schema.names()
 	var known []node
 	given := n.fields()
 	for _, f := range given {
@@ -192,7 +189,7 @@ func (n node) quantity(name, attr string) int64 {
 				return v
 			}
 		}
-		def, _ := attribute(f.schema, attr, "default")
+		def, _ := f.schema.attribute(attr, "default")
 		v, _ := q.parse(def) // a test parses every default
 		return v
 	}
