@@ -3,7 +3,7 @@
 // Public: nothing; env.NAME is a Fetcher. Ops: those of edge:fetch.
 
 import { registerFacade } from "edge:facades";
-import { fetchWith } from "edge:fetch";
+import { fetchThrough } from "edge:fetch";
 import { primordials } from "edge:primordials";
 import * as webidl from "edge:webidl";
 
@@ -30,16 +30,16 @@ class Fetcher {
   }
 
   /**
-   * Like the global fetch(), answered by the service; no redirect leaves it.
+   * Like the global fetch(), answered by the service, redirects too.
    * @param {RequestInfo | URL} input
    * @param {RequestInit} [init]
    * @returns {Promise<Response>}
    */
   fetch(input, init = undefined) {
     try {
-      if (!(#handle in this)) throw new TypeError("Illegal invocation");
+      if (!webidl.isObject(this) || !(#handle in this)) throw new TypeError("Illegal invocation");
       webidl.requiredArguments(arguments.length, 1, "Failed to execute 'fetch' on 'Fetcher'");
-      return fetchWith(this.#handle, input, init);
+      return fetchThrough(this.#handle, input, init);
     } catch (error) {
       return PromiseReject(error);
     }
@@ -47,7 +47,7 @@ class Fetcher {
 
   /** A service speaks HTTP; sockets to it are not offered. */
   connect() {
-    if (!(#handle in this)) throw new TypeError("Illegal invocation");
+    if (!webidl.isObject(this) || !(#handle in this)) throw new TypeError("Illegal invocation");
     throw new TypeError(`Failed to execute 'connect' on 'Fetcher': ${this.#field} is a service binding, which has no sockets: use fetch()`);
   }
 }
