@@ -30,6 +30,9 @@ func (l *loader) checkValue(n node) {
 	switch {
 	case n.schema.kind&kind == 0:
 		hint := n.example()
+		if kind == cue.BytesKind && n.schema.kind&cue.StringKind != 0 {
+			hint = "text stands in double quotes, single ones are for bytes"
+		}
 		if hint == "" && n.schema.kind == cue.StructKind {
 			hint = list(n.schema.names(), "with one of")
 		}

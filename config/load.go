@@ -153,8 +153,10 @@ func (l *loader) parse(abs, shown string) error {
 	if err != nil {
 		return plainError(err)
 	}
-	if _, err := parser.ParseFile(abs, data, parser.AllErrors); err != nil {
-		l.cueErrors(err)
+	_, err = parser.ParseFile(abs, data, parser.AllErrors)
+	for _, e := range cueerrors.Errors(err) {
+		msg, _ := cueMessage(e)
+		l.addAt(e.Position(), "", msg, slip(lineOf(string(data), e.Position().Line())))
 	}
 	return nil
 }
@@ -255,6 +257,8 @@ func (l *loader) explain(msg string) (text, hint string) {
 	case strings.Contains(msg, "no cue.mod/module.cue"):
 		return "imports are not available: there is no module around the configuration",
 			`write cue.mod/module.cue beside it: module: "example.com/config@v0", language: version: "v0.11.0"`
+	case undefinedRE.MatchString(msg):
+		hint = "text stands in double quotes"
 	case strings.HasPrefix(msg, "found packages "):
 		hint = "files that are named together are of one package"
 	}
