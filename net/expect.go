@@ -55,7 +55,7 @@ func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
 	select {
 	case <-body.wanted:
 		c.expecting, c.linger = ex, false
-		_ = c.SetReadDeadline(time.Now().Add(s.cfg.BodyTimeout)) // only notes it
+		c.allow(s.cfg.BodyTimeout)
 		return fasthttp.StatusContinue
 	case res := <-ex.results:
 		ex.answer(ctx, res)
