@@ -128,12 +128,8 @@ func (ex *exchange) readHead(h *fasthttp.RequestHeader) *outcome.Failure {
 	if len(host) == 0 && ex.c.LocalAddr() != nil {
 		host = []byte(ex.c.LocalAddr().String()) // HTTP/1.0
 	}
-	const idLen = 16
 	b := make([]byte, idLen, idLen+len(ex.srv.cfg.Scheme)+8+2*len(host)+len(raw)+len(h.RawHeaders()))
-	var id [8]byte
-	binary.BigEndian.PutUint64(id[:], rand.Uint64())
-	hex.Encode(b, id[:])
-
+	putID(b)
 	b, t, urlErr := appendURL(b, ex.srv.cfg.Scheme, host, raw)
 	list := len(b)
 	var headErr error
@@ -165,6 +161,25 @@ func (ex *exchange) readHead(h *fasthttp.RequestHeader) *outcome.Failure {
 		return outcome.Failf(outcome.BadRequest, "method %s is not served", method)
 	}
 	return nil
+}
+
+// idLen is the length of a request id.
+const idLen = 16
+
+// putID writes a fresh request id. Ids that clients send are not taken over: they
+// could collide, or speak of another's request.
+func putID(dst []byte) {
+	var id [idLen / 2]byte
+	binary.BigEndian.PutUint64(id[:], rand.Uint64())
+	hex.Encode(dst, id[:])
+}
+
+// headless gives an exchange whose head is not known its id.
+func (ex *exchange) headless() {
+	var id [idLen]byte
+	putID(id[:])
+	ex.req.ID = string(id[:])
+	ex.rec.RequestID = ex.req.ID
 }
 
 // methodName returns the method as a string, without an allocation for the usual

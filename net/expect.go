@@ -18,8 +18,9 @@ func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
 		return fasthttp.StatusExpectationFailed
 	}
 	size := int64(ctx.Request.Header.ContentLength())
-	if size == 0 || size == -2 || c.state.Load() == connClosed {
-		return fasthttp.StatusContinue // no body: handle answers as usual
+	if c.state.Load() == connClosed {
+		c.silence(ctx)
+		return fasthttp.StatusExpectationFailed
 	}
 	keepOrder(ctx)
 	ex := newExchange(s, c, time.Now())

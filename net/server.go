@@ -415,7 +415,11 @@ func (s *Server) Close() {
 // before it calls the handler. A body that is too large is refused unread: one
 // byte is the least that can be asked for.
 func (s *Server) headerReceived(h *fasthttp.RequestHeader) (rc fasthttp.RequestConfig) {
-	if n := int64(h.ContentLength()); n > 0 {
+	n := int64(h.ContentLength())
+	if n == 0 || n == -2 {
+		h.Del("Expect") // there is no body to continue with
+	}
+	if n > 0 {
 		rc.ReadTimeout = s.cfg.BodyTimeout
 		if n > s.cfg.MaxBodyBytes {
 			rc.MaxRequestBodySize = 1
