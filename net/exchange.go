@@ -208,11 +208,30 @@ func methodName(m []byte) (string, bool) {
 func (ex *exchange) fetch() (resp *fetch.Response, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			ex.srv.log.Error("service panicked", "service", ex.route.Service, "request", ex.req.ID, "panic", v, "stack", string(debug.Stack()))
-			resp, err = nil, fmt.Errorf("service panicked: %v", v)
+			resp, err = nil, ex.panicked(v)
 		}
 	}()
 	return ex.route.Fetcher.Fetch(&ex.ctx, &ex.req)
+}
+
+// panicked logs what a service's code panicked with, with the stack, and returns
+// it as an error.
+func (ex *exchange) panicked(v any) error {
+	ex.srv.log.Error("service panicked", "service", ex.route.Service, "request", ex.req.ID, "panic", v, "stack", string(debug.Stack()))
+	return fmt.Errorf("service panicked: %v", v)
+}
+
+// discard closes a response, if there is one.
+func (ex *exchange) discard(resp *fetch.Response) {
+	if resp == nil || resp.Body == nil || resp.Body.Reader == nil {
+		return
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			_ = ex.panicked(v) // it is logged
+		}
+	}()
+	_ = resp.Body.Close() // the response has ended, whatever its source says
 }
 
 // claim reports whether the caller is the one who answers.
@@ -311,9 +330,7 @@ func (c *conn) endExchange() (now time.Time) {
 
 // release closes both bodies.
 func (ex *exchange) release() {
-	if ex.resp != nil {
-		_ = ex.resp.Body.Close() // the response has ended, whatever its source says
-	}
+	ex.discard(ex.resp)
 	if body := ex.body.Load(); body != nil {
 		if body.shut(); !body.complete() {
 			ex.c.linger = true

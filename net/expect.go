@@ -49,8 +49,8 @@ func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
 		resp, err := ex.fetch()
 		if ex.claim(stateAnswered) {
 			ex.results <- result{resp, err}
-		} else if resp != nil {
-			_ = resp.Body.Close() // nobody wants it
+		} else {
+			ex.discard(resp)
 		}
 	}()
 	select {

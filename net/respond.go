@@ -20,9 +20,7 @@ import (
 // abandoned meanwhile: then what came late is closed unseen.
 func (ex *exchange) answer(ctx *fasthttp.RequestCtx, res result) {
 	if ex.results == nil && !ex.claim(stateAnswered) {
-		if res.resp != nil {
-			_ = res.resp.Body.Close() // nobody wants it
-		}
+		ex.discard(res.resp)
 		ex.c.silence(ctx)
 		return
 	}
@@ -73,9 +71,8 @@ func (ex *exchange) overtake(f *outcome.Failure) bool {
 	if ex.results == nil {
 		return false
 	}
-	if res := <-ex.results; res.resp != nil {
-		_ = res.resp.Body.Close() // nobody wants it
-	}
+	res := <-ex.results
+	ex.discard(res.resp)
 	return true
 }
 
@@ -193,10 +190,15 @@ func (r *responseStream) Read([]byte) (int, error) { return 0, io.ErrUnexpectedE
 
 // WriteTo copies the body to the socket and reports its failure, upon which
 // fasthttp cuts the connection.
-func (r *responseStream) WriteTo(io.Writer) (int64, error) {
+func (r *responseStream) WriteTo(io.Writer) (sent int64, err error) {
 	ex := r.ex
 	body := ex.resp.Body
-	stop := context.AfterFunc(&ex.ctx, func() { _ = body.Close() }) // ends a Read in progress
+	defer func() {
+		if v := recover(); v != nil {
+			sent, err = r.fail(&outcome.Failure{Outcome: outcome.StreamAborted, Msg: "the response body broke off", Err: ex.panicked(v)})
+		}
+	}()
+	stop := context.AfterFunc(&ex.ctx, func() { ex.discard(ex.resp) }) // ends a Read in progress
 	defer stop()
 	idle := time.AfterFunc(ex.srv.cfg.StreamIdleTimeout, func() {
 		ex.ctx.cancel(outcome.Failf(outcome.IdleTimeout, "the response stood still"))
