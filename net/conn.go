@@ -53,6 +53,7 @@ type conn struct {
 
 	state   atomic.Int32
 	muted   atomic.Bool              // writes are swallowed
+	taken   atomic.Bool              // whoever abandoned the exchange writes and closes
 	ex      atomic.Pointer[exchange] // the request in progress
 	gone    atomic.Bool              // the peer has ended its sending side
 	reset   atomic.Bool              // the connection is broken
@@ -191,6 +192,9 @@ func (c *conn) armWrite() error {
 // over unread bytes would reset the connection and lose the response.
 func (c *conn) Close() error {
 	c.endExchange()
+	if c.taken.Load() {
+		return nil
+	}
 	if c.linger && !c.reset.Load() && c.state.Load() != connClosed {
 		c.lingerClose()
 	}

@@ -267,6 +267,7 @@ func (ex *exchange) Abandon(err error) bool {
 		return true
 	}
 	ex.c.muted.Store(true)
+	ex.c.taken.Store(true)
 	ex.srv.spawn(func() { ex.writeRaw(f) })
 	return true
 }
@@ -284,10 +285,13 @@ func (ex *exchange) writeRaw(f *outcome.Failure) {
 		}
 	}
 	ex.log(time.Now())
-	if body := ex.body.Load(); body != nil {
+	body := ex.body.Load()
+	if body != nil {
 		body.shut()
 	}
-	c.lingerClose()
+	if body != nil && !body.complete() || inputWaits(c) {
+		c.lingerClose()
+	}
 	c.kill()
 	ex.srv.forget(c)
 }
