@@ -53,6 +53,7 @@ type conn struct {
 
 	state   atomic.Int32
 	muted   atomic.Bool              // writes are swallowed
+	taken   atomic.Bool              // whoever abandoned the exchange writes and closes
 	ex      atomic.Pointer[exchange] // the request in progress
 	gone    atomic.Bool              // the peer has ended its sending side
 	reset   atomic.Bool              // the connection is broken
@@ -61,21 +62,37 @@ type conn struct {
 
 	// The fields below belong to the goroutine that reads or writes: fasthttp's,
 	// or the reader of a request body, which hand over through requestBody.mu.
-	readBy    int64 // the deadline that was asked for
-	readSet   int64 // the deadline that the socket has
+	readIn    time.Duration // how long the next read may take, 0: see readBy
+	readBy    int64         // the deadline that was asked for
+	readSet   int64         // the deadline that the socket has
 	readAny   bool
 	readErr   error // of the last read
 	writeSet  int64
-	wroteAt   int64 // when the last write began
+	wroteAt   int64 // when the last write of the exchange began, 0: none
 	writeErr  error
 	linger    bool      // unread request bytes may follow
 	expecting *exchange // waits for fasthttp to continue reading the body
 }
 
+// newConn returns the conn over an accepted connection.
+func newConn(s *Server, nc net.Conn) *conn {
+	c := &conn{Conn: nc, srv: s}
+	if addr := nc.RemoteAddr(); addr != nil {
+		c.client = addr.String()
+	}
+	c.allow(s.cfg.HeaderTimeout)
+	return c
+}
+
+// allow gives the reads from now on a deadline, which runs from the first of
+// them: most requests need no read but the one that they arrive with, and so no
+// look at the clock.
+func (c *conn) allow(d time.Duration) { c.readIn = d }
+
 // SetReadDeadline notes the deadline; the socket learns of it when it is earlier
 // than the one it has.
 func (c *conn) SetReadDeadline(t time.Time) error {
-	c.readBy = sinceEpoch(t)
+	c.readIn, c.readBy = 0, sinceEpoch(t)
 	return nil
 }
 
@@ -87,6 +104,10 @@ func (c *conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
 
 // Read reads under the deadline that was asked for or imposed.
 func (c *conn) Read(p []byte) (int, error) {
+	if c.readIn != 0 {
+		c.readBy = sinceEpoch(time.Now()) + int64(c.readIn)
+		c.readIn = 0
+	}
 	exact := false
 	for {
 		limit, by := c.readCap.Load(), c.readBy
@@ -171,6 +192,9 @@ func (c *conn) armWrite() error {
 // over unread bytes would reset the connection and lose the response.
 func (c *conn) Close() error {
 	c.endExchange()
+	if c.taken.Load() {
+		return nil
+	}
 	if c.linger && !c.reset.Load() && c.state.Load() != connClosed {
 		c.lingerClose()
 	}

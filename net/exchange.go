@@ -34,14 +34,11 @@ const (
 type exchange struct {
 	srv   *Server
 	c     *conn
-	start time.Time
-	ctx   context.Context
-	end   context.CancelCauseFunc
-
-	req        fetch.Request
-	trace      fetch.Trace
-	host, path string
-	route      *Route
+	ctx   requestContext
+	req   fetch.Request
+	trace fetch.Trace
+	route *Route
+	rec   AccessRecord
 
 	state   atomic.Int32
 	logged  atomic.Bool
@@ -50,11 +47,9 @@ type exchange struct {
 	bytesIn atomic.Int64
 	results chan result // not nil: the Fetcher runs on a goroutine of its own
 
-	resp     *fetch.Response
-	stream   responseStream
-	status   int
-	failure  *outcome.Failure
-	bytesOut int64
+	resp    *fetch.Response
+	stream  responseStream
+	failure *outcome.Failure
 }
 
 // result is what a Fetch came to.
@@ -63,12 +58,12 @@ type result struct {
 	err  error
 }
 
-// newExchange returns an exchange with an id and a context, and nothing else.
+// newExchange returns an exchange with the record of its connection, and nothing
+// else.
 func newExchange(s *Server, c *conn, start time.Time) *exchange {
-	ex := &exchange{srv: s, c: c, start: start}
-	ex.stream.ex = ex
-	ctx, cancel := context.WithCancelCause(context.Background())
-	ex.ctx, ex.end = fetch.WithAbandoner(ctx, ex), cancel
+	ex := &exchange{srv: s, c: c}
+	ex.ctx.ex, ex.stream.ex = ex, ex
+	ex.rec.Time, ex.rec.Socket, ex.rec.ClientAddr = start, s.cfg.Socket, c.client
 	return ex
 }
 
@@ -112,8 +107,8 @@ func keepOrder(ctx *fasthttp.RequestCtx) {
 func (ex *exchange) begin(ctx *fasthttp.RequestCtx) *outcome.Failure {
 	f := ex.readHead(&ctx.Request.Header)
 	if f == nil {
-		if ex.route = (*ex.srv.handler.Load()).Match(ex.host, ex.path); ex.route == nil {
-			f = outcome.Failf(outcome.NotFound, "no route leads to %s%s", ex.host, ex.path)
+		if ex.route = (*ex.srv.handler.Load()).Match(ex.rec.Host, ex.rec.Path); ex.route == nil {
+			f = outcome.Failf(outcome.NotFound, "no route leads to %s%s", ex.rec.Host, ex.rec.Path)
 		}
 	}
 	ex.c.ex.Store(ex) // from here on others may abandon it
@@ -121,7 +116,7 @@ func (ex *exchange) begin(ctx *fasthttp.RequestCtx) *outcome.Failure {
 		ex.peerLeft(ex.c.reset.Load())
 	}
 	if ex.srv.closing.Load() {
-		ex.cancel(errStopping)
+		ex.ctx.cancel(errStopping)
 	}
 	return f
 }
@@ -133,12 +128,8 @@ func (ex *exchange) readHead(h *fasthttp.RequestHeader) *outcome.Failure {
 	if len(host) == 0 && ex.c.LocalAddr() != nil {
 		host = []byte(ex.c.LocalAddr().String()) // HTTP/1.0
 	}
-	const idLen = 16
 	b := make([]byte, idLen, idLen+len(ex.srv.cfg.Scheme)+8+2*len(host)+len(raw)+len(h.RawHeaders()))
-	var id [8]byte
-	binary.BigEndian.PutUint64(id[:], rand.Uint64())
-	hex.Encode(b, id[:])
-
+	putID(b)
 	b, t, urlErr := appendURL(b, ex.srv.cfg.Scheme, host, raw)
 	list := len(b)
 	var headErr error
@@ -155,6 +146,7 @@ func (ex *exchange) readHead(h *fasthttp.RequestHeader) *outcome.Failure {
 	ex.req.Trace = &ex.trace
 	method, known := methodName(h.Method())
 	ex.req.Method = method
+	ex.rec.RequestID, ex.rec.Method = ex.req.ID, method
 	switch {
 	case urlErr != nil:
 		return &outcome.Failure{Outcome: outcome.BadRequest, Msg: urlErr.Error(), Err: urlErr}
@@ -162,13 +154,32 @@ func (ex *exchange) readHead(h *fasthttp.RequestHeader) *outcome.Failure {
 		return &outcome.Failure{Outcome: outcome.BadRequest, Msg: headErr.Error(), Err: headErr}
 	}
 	ex.req.URL = str(t.urlLo, t.urlHi)
-	ex.host, ex.path = str(t.hostLo, t.hostHi), str(t.pathLo, t.pathHi)
+	ex.rec.Host, ex.rec.Path = str(t.hostLo, t.hostHi), str(t.pathLo, t.pathHi)
 	ex.req.Header = fetch.Header(b[list:len(b):len(b)])
 	if !known && (method == "CONNECT" || method == "TRACE" || method == "TRACK") {
 		// https://fetch.spec.whatwg.org/#forbidden-method
 		return outcome.Failf(outcome.BadRequest, "method %s is not served", method)
 	}
 	return nil
+}
+
+// idLen is the length of a request id.
+const idLen = 16
+
+// putID writes a fresh request id. Ids that clients send are not taken over: they
+// could collide, or speak of another's request.
+func putID(dst []byte) {
+	var id [idLen / 2]byte
+	binary.BigEndian.PutUint64(id[:], rand.Uint64())
+	hex.Encode(dst, id[:])
+}
+
+// headless gives an exchange whose head is not known its id.
+func (ex *exchange) headless() {
+	var id [idLen]byte
+	putID(id[:])
+	ex.req.ID = string(id[:])
+	ex.rec.RequestID = ex.req.ID
 }
 
 // methodName returns the method as a string, without an allocation for the usual
@@ -197,18 +208,34 @@ func methodName(m []byte) (string, bool) {
 func (ex *exchange) fetch() (resp *fetch.Response, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			ex.srv.log.Error("service panicked", "service", ex.route.Service, "request", ex.req.ID, "panic", v, "stack", string(debug.Stack()))
-			resp, err = nil, fmt.Errorf("service panicked: %v", v)
+			resp, err = nil, ex.panicked(v)
 		}
 	}()
-	return ex.route.Fetcher.Fetch(ex.ctx, &ex.req)
+	return ex.route.Fetcher.Fetch(&ex.ctx, &ex.req)
+}
+
+// panicked logs what a service's code panicked with, with the stack, and returns
+// it as an error.
+func (ex *exchange) panicked(v any) error {
+	ex.srv.log.Error("service panicked", "service", ex.route.Service, "request", ex.req.ID, "panic", v, "stack", string(debug.Stack()))
+	return fmt.Errorf("service panicked: %v", v)
+}
+
+// discard closes a response, if there is one.
+func (ex *exchange) discard(resp *fetch.Response) {
+	if resp == nil || resp.Body == nil || resp.Body.Reader == nil {
+		return
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			_ = ex.panicked(v) // it is logged
+		}
+	}()
+	_ = resp.Body.Close() // the response has ended, whatever its source says
 }
 
 // claim reports whether the caller is the one who answers.
 func (ex *exchange) claim(state int32) bool { return ex.state.CompareAndSwap(stateRunning, state) }
-
-// cancel ends the context of the request for a reason.
-func (ex *exchange) cancel(f *outcome.Failure) { ex.end(f) }
 
 // peerLeft cancels the request because the client is gone. The end of the
 // client's sending side alone leaves open whether it still reads, so a request
@@ -218,12 +245,12 @@ func (ex *exchange) cancel(f *outcome.Failure) { ex.end(f) }
 func (ex *exchange) peerLeft(broken bool) {
 	left := &outcome.Failure{Outcome: outcome.Canceled, Msg: "the client left"}
 	if broken {
-		ex.cancel(left)
+		ex.ctx.cancel(left)
 		return
 	}
 	time.AfterFunc(ex.srv.cfg.HalfCloseGrace, func() {
 		if !ex.logged.Load() {
-			ex.cancel(left)
+			ex.ctx.cancel(left)
 		}
 	})
 }
@@ -240,6 +267,7 @@ func (ex *exchange) Abandon(err error) bool {
 		return true
 	}
 	ex.c.muted.Store(true)
+	ex.c.taken.Store(true)
 	ex.srv.spawn(func() { ex.writeRaw(f) })
 	return true
 }
@@ -248,19 +276,22 @@ func (ex *exchange) Abandon(err error) bool {
 // connection. The exchange was claimed by its caller.
 func (ex *exchange) writeRaw(f *outcome.Failure) {
 	c := ex.c
-	ex.failure, ex.status = f, f.Outcome.Status()
+	ex.failure, ex.rec.Status = f, f.Outcome.Status()
 	a := ex.srv.answerFor(f, ex.info())
-	ex.cancel(f)
+	ex.ctx.cancel(f)
 	if c.Conn.SetWriteDeadline(time.Now().Add(min(ex.srv.cfg.WriteTimeout, 5*time.Second))) == nil {
 		if _, err := c.Conn.Write(a.raw(ex.req.Method == "HEAD")); err == nil {
-			ex.bytesOut = int64(len(a.body))
+			ex.rec.BytesOut = int64(len(a.body))
 		}
 	}
 	ex.log(time.Now())
-	if body := ex.body.Load(); body != nil {
+	body := ex.body.Load()
+	if body != nil {
 		body.shut()
 	}
-	c.lingerClose()
+	if body != nil && !body.complete() || inputWaits(c) {
+		c.lingerClose()
+	}
 	c.kill()
 	ex.srv.forget(c)
 }
@@ -276,33 +307,34 @@ func (ex *exchange) info() RequestInfo {
 }
 
 // endExchange ends the request in progress, if any: its bodies are released, its
-// context ends, the log is told. Only the connection's goroutine calls it.
-func (c *conn) endExchange() {
+// context ends, the log is told. It returns when that was. Only the connection's
+// goroutine calls it.
+func (c *conn) endExchange() (now time.Time) {
+	// The last write ends the response; one look at the clock serves for both.
+	if now = afterEpoch(c.wroteAt); now.IsZero() {
+		now = time.Now()
+	}
+	c.wroteAt = 0
 	ex := c.ex.Load()
 	if ex == nil {
-		return
+		return now
 	}
 	c.ex.Store(nil)
 	if ex.results == nil && ex.state.Load() == stateAbandoned {
-		return // the end is up to the one who abandoned it
+		return now // the end is up to the one who abandoned it
 	}
 	ex.release()
 	if ex.failure == nil && c.writeErr != nil {
 		ex.failure = writeFailure(c.writeErr)
 	}
-	now := time.Now()
-	if c.linger && c.wroteAt != 0 {
-		now = afterEpoch(c.wroteAt) // what follows the response is not its time
-	}
 	ex.log(now)
-	ex.end(context.Canceled)
+	ex.ctx.cancel(context.Canceled)
+	return now
 }
 
 // release closes both bodies.
 func (ex *exchange) release() {
-	if ex.resp != nil {
-		_ = ex.resp.Body.Close() // the response has ended, whatever its source says
-	}
+	ex.discard(ex.resp)
 	if body := ex.body.Load(); body != nil {
 		if body.shut(); !body.complete() {
 			ex.c.linger = true
@@ -315,13 +347,10 @@ func (ex *exchange) log(now time.Time) {
 	if ex.logged.Swap(true) || ex.srv.cfg.Log == nil {
 		return
 	}
-	report := ex.trace.Report()
-	rec := AccessRecord{
-		Time: ex.start, Socket: ex.srv.cfg.Socket, ClientAddr: ex.c.client, RequestID: ex.req.ID,
-		Method: ex.req.Method, Host: ex.host, Path: ex.path, Service: report.Service,
-		Status: ex.status, Outcome: outcome.OK, Err: report.Err, Wall: now.Sub(ex.start),
-		CPU: report.CPU, Cold: report.Cold, BytesIn: ex.bytesIn.Load(), BytesOut: ex.bytesOut, Extra: report.Extra,
-	}
+	rec, report := &ex.rec, ex.trace.Report()
+	rec.Outcome, rec.Err, rec.Service = outcome.OK, report.Err, report.Service
+	rec.CPU, rec.Cold, rec.Extra = report.CPU, report.Cold, report.Extra
+	rec.Wall, rec.BytesIn = now.Sub(rec.Time), ex.bytesIn.Load()
 	if rec.Service == "" && ex.route != nil {
 		rec.Service = ex.route.Service
 	}
@@ -337,5 +366,5 @@ func (ex *exchange) log(now time.Time) {
 	case report.Outcome != "":
 		rec.Outcome = outcome.Outcome(report.Outcome)
 	}
-	ex.srv.cfg.Log(&rec)
+	ex.srv.cfg.Log(rec)
 }

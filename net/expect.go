@@ -18,8 +18,9 @@ func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
 		return fasthttp.StatusExpectationFailed
 	}
 	size := int64(ctx.Request.Header.ContentLength())
-	if size == 0 || size == -2 || c.state.Load() == connClosed {
-		return fasthttp.StatusContinue // no body: handle answers as usual
+	if c.state.Load() == connClosed {
+		c.silence(ctx)
+		return fasthttp.StatusExpectationFailed
 	}
 	keepOrder(ctx)
 	ex := newExchange(s, c, time.Now())
@@ -48,14 +49,14 @@ func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
 		resp, err := ex.fetch()
 		if ex.claim(stateAnswered) {
 			ex.results <- result{resp, err}
-		} else if resp != nil {
-			_ = resp.Body.Close() // nobody wants it
+		} else {
+			ex.discard(resp)
 		}
 	}()
 	select {
 	case <-body.wanted:
 		c.expecting, c.linger = ex, false
-		_ = c.SetReadDeadline(time.Now().Add(s.cfg.BodyTimeout)) // only notes it
+		c.allow(s.cfg.BodyTimeout)
 		return fasthttp.StatusContinue
 	case res := <-ex.results:
 		ex.answer(ctx, res)

@@ -119,6 +119,7 @@ func (s *Server) shed(c *conn) {
 	s.spawn(func() {
 		f := &outcome.Failure{Outcome: outcome.LoadShed, Msg: "too many connections", RetryAfter: time.Second}
 		ex := newExchange(s, c, time.Now())
+		ex.headless()
 		if ex.claim(stateAnswered) {
 			ex.writeRaw(f)
 		}
@@ -140,6 +141,7 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, err error) {
 	ex := c.expecting
 	if c.expecting = nil; ex == nil {
 		ex = newExchange(s, c, time.Now())
+		ex.headless()
 		c.ex.Store(ex)
 	}
 	c.linger = true

@@ -101,7 +101,7 @@ func (b *requestBody) Read(p []byte) (int, error) {
 		return 0, nil
 	}
 	began := time.Now()
-	_ = b.ex.c.SetReadDeadline(began.Add(b.left)) // only notes it
+	b.ex.c.allow(b.left)
 	n, err := b.r.Read(p)
 	total := b.ex.bytesIn.Add(int64(n))
 	full := b.ex.srv.cfg.BodyTimeout
@@ -129,7 +129,7 @@ func (b *requestBody) fail(f *outcome.Failure) error {
 	b.err = f
 	b.ex.bodyErr.CompareAndSwap(nil, f)
 	if f.Outcome == outcome.Canceled {
-		b.ex.cancel(f)
+		b.ex.ctx.cancel(f)
 	}
 	return f
 }

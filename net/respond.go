@@ -20,9 +20,7 @@ import (
 // abandoned meanwhile: then what came late is closed unseen.
 func (ex *exchange) answer(ctx *fasthttp.RequestCtx, res result) {
 	if ex.results == nil && !ex.claim(stateAnswered) {
-		if res.resp != nil {
-			_ = res.resp.Body.Close() // nobody wants it
-		}
+		ex.discard(res.resp)
 		ex.c.silence(ctx)
 		return
 	}
@@ -40,7 +38,7 @@ func (ex *exchange) answer(ctx *fasthttp.RequestCtx, res result) {
 		ex.release()
 	}
 	// What is left of the request body is discarded under this deadline.
-	_ = ex.c.SetReadDeadline(time.Now().Add(ex.srv.cfg.LingerTimeout)) // only notes it
+	ex.c.allow(ex.srv.cfg.LingerTimeout)
 }
 
 // judge returns the failure that a result stands for, nil for a response that
@@ -51,7 +49,7 @@ func (ex *exchange) judge(res result) *outcome.Failure {
 		if f := ex.bodyErr.Load(); f != nil {
 			return f
 		}
-		return asFailure(ex.ctx, res.err)
+		return asFailure(&ex.ctx, res.err)
 	}
 	if res.resp == nil {
 		return outcome.Failf(outcome.NoResponse, "the service gave no response")
@@ -66,22 +64,21 @@ func (ex *exchange) judge(res result) *outcome.Failure {
 // reports whether the caller is to answer it.
 func (ex *exchange) overtake(f *outcome.Failure) bool {
 	ex.bodyErr.CompareAndSwap(nil, f)
-	ex.cancel(f)
+	ex.ctx.cancel(f)
 	if ex.claim(stateAnswered) {
 		return true
 	}
 	if ex.results == nil {
 		return false
 	}
-	if res := <-ex.results; res.resp != nil {
-		_ = res.resp.Body.Close() // nobody wants it
-	}
+	res := <-ex.results
+	ex.discard(res.resp)
 	return true
 }
 
 // fail answers with a failure. A connection that is broken gets no answer.
 func (ex *exchange) fail(ctx *fasthttp.RequestCtx, f *outcome.Failure) {
-	ex.failure, ex.status = f, f.Outcome.Status()
+	ex.failure, ex.rec.Status = f, f.Outcome.Status()
 	if ex.c.reset.Load() {
 		ex.c.silence(ctx)
 		return
@@ -89,7 +86,7 @@ func (ex *exchange) fail(ctx *fasthttp.RequestCtx, f *outcome.Failure) {
 	a := ex.srv.answerFor(f, ex.info())
 	a.set(&ctx.Response)
 	if !ctx.IsHead() {
-		ex.bytesOut = int64(len(a.body))
+		ex.rec.BytesOut = int64(len(a.body))
 	}
 	switch f.Outcome {
 	case outcome.BodyTooLarge, outcome.ReadTimeout, outcome.Canceled, outcome.BadRequest:
@@ -103,7 +100,7 @@ func (ex *exchange) fail(ctx *fasthttp.RequestCtx, f *outcome.Failure) {
 // buffer, a stream piece by piece.
 func (ex *exchange) respond(ctx *fasthttp.RequestCtx) {
 	resp, out := ex.resp, &ctx.Response
-	ex.status = resp.Status
+	ex.rec.Status = resp.Status
 	out.SetStatusCode(resp.Status)
 	if text := resp.StatusText; text != "" && text != fasthttp.StatusMessage(resp.Status) && validFieldValue([]byte(text)) {
 		out.Header.SetStatusMessage([]byte(text))
@@ -122,7 +119,7 @@ func (ex *exchange) respond(ctx *fasthttp.RequestCtx) {
 	case body == nil:
 	case body.Reader == nil:
 		out.SetBodyRaw(body.Inline)
-		ex.bytesOut = int64(len(body.Inline))
+		ex.rec.BytesOut = int64(len(body.Inline))
 	case body.Size > math.MaxInt:
 		ex.fail(ctx, outcome.Failf(outcome.Exception, "the service's response is too large"))
 	case body.Size < 0 && !ctx.Request.Header.IsHTTP11():
@@ -193,13 +190,18 @@ func (r *responseStream) Read([]byte) (int, error) { return 0, io.ErrUnexpectedE
 
 // WriteTo copies the body to the socket and reports its failure, upon which
 // fasthttp cuts the connection.
-func (r *responseStream) WriteTo(io.Writer) (int64, error) {
+func (r *responseStream) WriteTo(io.Writer) (sent int64, err error) {
 	ex := r.ex
 	body := ex.resp.Body
-	stop := context.AfterFunc(ex.ctx, func() { _ = body.Close() }) // ends a Read in progress
+	defer func() {
+		if v := recover(); v != nil {
+			sent, err = r.fail(&outcome.Failure{Outcome: outcome.StreamAborted, Msg: "the response body broke off", Err: ex.panicked(v)})
+		}
+	}()
+	stop := context.AfterFunc(&ex.ctx, func() { ex.discard(ex.resp) }) // ends a Read in progress
 	defer stop()
 	idle := time.AfterFunc(ex.srv.cfg.StreamIdleTimeout, func() {
-		ex.cancel(outcome.Failf(outcome.IdleTimeout, "the response stood still"))
+		ex.ctx.cancel(outcome.Failf(outcome.IdleTimeout, "the response stood still"))
 	})
 	defer idle.Stop()
 
@@ -217,14 +219,14 @@ func (r *responseStream) WriteTo(io.Writer) (int64, error) {
 			if _, werr := ex.c.Write(frame(buf, n, r.chunked)); werr != nil {
 				return r.fail(writeFailure(werr))
 			}
-			ex.bytesOut += int64(n)
+			ex.rec.BytesOut += int64(n)
 			idle.Reset(ex.srv.cfg.StreamIdleTimeout)
 		}
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
-			return r.fail(streamFailure(ex.ctx, err))
+			return r.fail(streamFailure(&ex.ctx, err))
 		}
 	}
 	if size >= 0 && r.remaining > 0 {
@@ -236,6 +238,7 @@ func (r *responseStream) WriteTo(io.Writer) (int64, error) {
 // Close implements io.Closer: fasthttp has ended the body.
 func (r *responseStream) Close() error {
 	r.ex.release()
+	r.ex.c.wroteAt = sinceEpoch(time.Now()) // it may have waited since its last write
 	return nil
 }
 

@@ -138,8 +138,6 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 		// ServeConn is called by our own accept loop, which counts connections.
 		Concurrency:                  math.MaxInt32,
 		ReadBufferSize:               cfg.MaxHeaderBytes,
-		ReadTimeout:                  cfg.HeaderTimeout,
-		IdleTimeout:                  cfg.IdleTimeout,
 		StreamRequestBody:            true,
 		MaxRequestBodySize:           math.MaxInt,
 		DisablePreParseMultipartForm: true,
@@ -165,7 +163,8 @@ func (s *Server) Serve(ln net.Listener) error {
 	s.mu.Lock()
 	if s.draining.Load() {
 		s.mu.Unlock()
-		return errors.Join(errors.New("serve: the server is stopping"), ln.Close())
+		_ = ln.Close() // the server has stopped before it began
+		return nil
 	}
 	s.listeners[ln] = struct{}{}
 	s.jobs++
@@ -210,10 +209,7 @@ func temporary(err error) bool {
 // start serves an accepted connection on a goroutine of its own, or answers that
 // there are too many.
 func (s *Server) start(nc net.Conn) {
-	c := &conn{Conn: nc, srv: s}
-	if addr := nc.RemoteAddr(); addr != nil {
-		c.client = addr.String()
-	}
+	c := newConn(s, nc)
 	s.mu.Lock()
 	full := len(s.conns) >= s.cfg.MaxConns
 	if s.draining.Load() {
@@ -289,8 +285,9 @@ func (s *Server) connState(nc net.Conn, state fasthttp.ConnState) {
 		if c.readCap.Load() != 0 {
 			c.uncapRead()
 		}
+		c.allow(s.cfg.HeaderTimeout)
 	case fasthttp.StateIdle:
-		c.endExchange()
+		_ = c.SetReadDeadline(c.endExchange().Add(s.cfg.IdleTimeout)) // only notes it
 		c.linger = false
 		c.state.CompareAndSwap(connActive, connIdle)
 		if s.draining.Load() {
@@ -396,7 +393,7 @@ func (s *Server) Close() {
 		case ex == nil:
 			c.kill()
 		case !ex.Abandon(errStopping):
-			ex.cancel(errStopping)
+			ex.ctx.cancel(errStopping)
 			c.kill()
 		case ex.results != nil:
 			c.capRead(time.Time{}) // its goroutine may be waiting for the body
@@ -414,18 +411,21 @@ func (s *Server) Close() {
 	s.watcher.close()
 }
 
-// headerReceived sets the limits for the part of the body that fasthttp reads
-// before it calls the handler.
-func (s *Server) headerReceived(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
-	n := h.ContentLength()
-	switch {
-	case n > 0 && int64(n) > s.cfg.MaxBodyBytes:
-		// Refused without its body: one byte is the least that can be asked for.
-		return fasthttp.RequestConfig{ReadTimeout: s.cfg.BodyTimeout, MaxRequestBodySize: 1}
-	case n > 0:
-		return fasthttp.RequestConfig{ReadTimeout: s.cfg.BodyTimeout}
+// headerReceived sets the limit for the part of the body that fasthttp reads
+// before it calls the handler. A body that is too large is refused unread: one
+// byte is the least that can be asked for.
+func (s *Server) headerReceived(h *fasthttp.RequestHeader) (rc fasthttp.RequestConfig) {
+	n := int64(h.ContentLength())
+	if n == 0 || n == -2 {
+		h.Del("Expect") // there is no body to continue with
 	}
-	return fasthttp.RequestConfig{}
+	if n > 0 {
+		rc.ReadTimeout = s.cfg.BodyTimeout
+		if n > s.cfg.MaxBodyBytes {
+			rc.MaxRequestBodySize = 1
+		}
+	}
+	return rc
 }
 
 // quiet is fasthttp's logger: what it has to say is in the access records.
