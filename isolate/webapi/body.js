@@ -232,6 +232,7 @@ export function moveBody(body) {
   const handle = takeStreamHandle(stream);
   if (handle !== 0) return new Body(null, handle, body.size, null);
   const { 0: proxy, 1: rest } = teeStreamForBody(stream);
+  streamState(stream).disturbed = true;
   markHandled(cancelStream(streamState(rest), undefined));
   return new Body(body.source, 0, body.size, proxy);
 }
