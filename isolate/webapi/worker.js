@@ -14,7 +14,7 @@ import { FetchEvent, activate, answerOf } from "edge:fetch_event";
 import { abortRequest, bodyOf, makeRequest } from "edge:request";
 import { isResponse, partsOf } from "edge:response";
 import { stopTimersOf } from "edge:timers";
-import { WorkerEntrypoint, invocations, workerEnv } from "edge:workers";
+import { WorkerEntrypoint, env as workerEnv, invocations } from "edge:workers";
 import {
   native_class_name,
   native_import_main,
@@ -114,14 +114,13 @@ function isEntrypoint(value) {
 
 /** Finds the entrypoints among a module's exports; throws when there are none. */
 function findEntrypoints(namespace) {
+  if (isEntrypoint(namespace.default)) entrypoints.set("", namespace.default);
+  else if (hasListeners(global, "fetch")) entrypoints.set("", null);
   const names = ReflectOwnKeys(namespace);
   for (let i = 0; i < names.length; i++) {
     const name = names[i];
-    if (typeof name !== "string") continue;
-    const value = namespace[name];
-    if (isEntrypoint(value)) entrypoints.set(name === "default" ? "" : name, value);
+    if (typeof name === "string" && name !== "default" && isEntrypoint(namespace[name])) entrypoints.set(name, namespace[name]);
   }
-  if (!entrypoints.has("") && hasListeners(global, "fetch")) entrypoints.set("", null);
   if (entrypoints.size > 0) return;
   const found = "default" in namespace
     ? `its default export is ${describeValue(namespace.default)} without a fetch method`

@@ -8,7 +8,7 @@ import { native_invocation } from "edge:ops";
 const { Error, ObjectDefineProperty, SafeMap, SymbolFor, globalThis: global } = primordials;
 
 /** env: empty until the worker is loaded. */
-export const workerEnv = {};
+export const env = {};
 
 /** The events that are being handled, by number. @type {Map<number, {waitUntil: (p: any) => void}>} */
 export const invocations = new SafeMap();
@@ -38,5 +38,5 @@ export function waitUntil(promise) {
 // A module of the program cannot import one of the snapshot, so they meet here.
 ObjectDefineProperty(global, SymbolFor("edge.workers"), {
   __proto__: null,
-  value: { __proto__: null, WorkerEntrypoint, env: workerEnv, waitUntil },
+  value: { __proto__: null, WorkerEntrypoint, env, waitUntil },
 });
