@@ -65,8 +65,10 @@ type exchange struct {
 	// stream is the response body while it is sent; its failure is the
 	// invocation's.
 	stream *responseStream
-	// finished is what ends the invocation once the script and the response body
-	// are done with it.
+	// holds counts what the invocation has to wait for when the script is done
+	// with it: the response body, a request that passes through. finished is set
+	// when it waits.
+	holds    int
 	finished op.Invocation
 	running  op.Running
 	charged  time.Duration
@@ -266,34 +268,44 @@ func mayBeStuck(o outcome.Outcome) bool {
 	return false
 }
 
-// done ends the invocation, at once or when the response body has been sent.
-func (ex *exchange) done(inv op.Invocation) {
+// hold makes the invocation wait for letGo.
+func (ex *exchange) hold() {
 	ex.mu.Lock()
-	if ex.stream != nil && !ex.stream.over() {
-		ex.finished = inv
-		ex.mu.Unlock()
-		return
+	defer ex.mu.Unlock()
+	ex.holds++
+}
+
+// letGo undoes one hold.
+func (ex *exchange) letGo() {
+	ex.mu.Lock()
+	ex.holds--
+	inv := ex.finished
+	if ex.holds > 0 {
+		inv = nil
 	}
 	ex.mu.Unlock()
-	ex.finish(inv)
+	if inv != nil {
+		ex.finish(inv)
+	}
+}
+
+// done ends the invocation, at once or when nothing holds it any more.
+func (ex *exchange) done(inv op.Invocation) {
+	ex.mu.Lock()
+	held := ex.holds > 0
+	if held {
+		ex.finished = inv
+	}
+	ex.mu.Unlock()
+	if !held {
+		ex.finish(inv)
+	}
 }
 
 // finish releases what the request holds and ends the invocation.
 func (ex *exchange) finish(inv op.Invocation) {
 	ex.release()
 	inv.Done()
-}
-
-// streamOver is called when the response body was read to its end or closed.
-func (ex *exchange) streamOver() {
-	ex.mu.Lock()
-	inv := ex.finished
-	ex.finished = nil
-	ex.mu.Unlock()
-	if inv != nil {
-		ex.finish(inv)
-	}
-	ex.report()
 }
 
 // report charges CPU time that was not charged yet to the request's trace.

@@ -32,6 +32,7 @@ func (ex *exchange) watch(resp *fetch.Response) {
 	resp.Body = fetch.StreamBody(stream, resp.Body.Size)
 	ex.mu.Lock()
 	ex.stream = stream
+	ex.holds++
 	ex.mu.Unlock()
 }
 
@@ -106,5 +107,6 @@ func (s *responseStream) end() {
 	if unwatch != nil {
 		unwatch()
 	}
-	s.ex.streamOver()
+	s.ex.letGo()
+	s.ex.report()
 }

@@ -170,7 +170,9 @@ func fetchPassThrough(c *op.Call) error {
 	ctx := fetch.WithAbandoner(inv.Context(), nil)
 	req := *ex.req
 	req.Hops++
+	ex.hold()
 	go func() {
+		defer ex.letGo()
 		resp, err := outbound.Fetch(ctx, &req)
 		if err != nil {
 			ex.fail(asFailure(err))
