@@ -164,6 +164,9 @@ func (s *session) entry(name string) (string, bool) {
 	if _, refused := s.admit(filepath.Join(s.jail.dir, filepath.FromSlash(real)), true); refused != nil {
 		return bad(refused.Why, refused.Hint)
 	}
+	if info, err := s.jail.root.Stat(filepath.FromSlash(real)); err == nil && info.IsDir() {
+		return bad("is a folder", "name a file in it")
+	}
 	return real, true
 }
 
@@ -193,6 +196,9 @@ func (s *session) similar(rel string) string {
 // "import" or "require" by the kind of import, "browser" and "default".
 var conditions = []string{"edge", "edge-light", "workerd", "worker", "browser", "module"}
 
+// extensions are tried after a specifier that names no file.
+var extensions = []string{".tsx", ".ts", ".mts", ".jsx", ".js", ".mjs", ".cjs", ".cts", ".json"}
+
 // bundleOptions are the options that every bundle shares.
 func (s *session) bundleOptions() api.BuildOptions {
 	mode := `"production"`
@@ -210,7 +216,7 @@ func (s *session) bundleOptions() api.BuildOptions {
 		Platform:          api.PlatformBrowser,
 		Conditions:        conditions,
 		MainFields:        []string{"browser", "module", "main"},
-		ResolveExtensions: []string{".tsx", ".ts", ".mts", ".jsx", ".js", ".mjs", ".cjs", ".cts", ".json"},
+		ResolveExtensions: extensions,
 		JSX:               api.JSXAutomatic,
 		TreeShaking:       api.TreeShakingTrue,
 		Charset:           api.CharsetUTF8,
@@ -251,6 +257,11 @@ func (s *session) fromAPI(m api.Message) Message {
 		return own
 	}
 	if e, ok := m.Detail.(*RefusedError); ok {
+		if written, ok := writtenSpecifier(m.Location); ok && e.fromFile {
+			shown := *e
+			shown.Specifier = written
+			out.Text = shown.text()
+		}
 		out.Hint = e.Hint
 		return out
 	}
@@ -267,6 +278,18 @@ func (s *session) fromAPI(m api.Message) Message {
 	out.Text = strings.ReplaceAll(out.Text, s.jail.dir+string(filepath.Separator), "")
 	out.Hint = strings.ReplaceAll(out.Hint, s.jail.dir+string(filepath.Separator), "")
 	return out
+}
+
+// writtenSpecifier reads the string that a location points at.
+func writtenSpecifier(l *api.Location) (string, bool) {
+	if l == nil || l.Column+l.Length > len(l.LineText) || l.Length < 2 {
+		return "", false
+	}
+	text := l.LineText[l.Column : l.Column+l.Length]
+	if q := text[0]; (q != '"' && q != '\'' && q != '`') || text[len(text)-1] != q {
+		return "", false
+	}
+	return text[1 : len(text)-1], true
 }
 
 // displayFile turns the file of an esbuild location into a path below the root,

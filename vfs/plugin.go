@@ -300,7 +300,7 @@ func (s *session) asset(a api.OnResolveArgs, rel string, typ ModuleType, attr st
 	case a.Kind == api.ResolveJSRequireCall:
 		return wrap(key, fmt.Sprintf("export { default } from %s", quote(specifier)))
 	}
-	return api.OnResolveResult{Path: specifier, External: true}
+	return api.OnResolveResult{Path: specifier, External: true, SideEffects: api.SideEffectsFalse}
 }
 
 // quote writes a JavaScript string.
@@ -338,9 +338,9 @@ func (s *session) onLoad(a api.OnLoadArgs) api.OnLoadResult {
 
 func (s *session) loadFile(a api.OnLoadArgs) api.OnLoadResult {
 	refuse := func(e *RefusedError) api.OnLoadResult {
-		if e.Specifier == "" {
-			e.Specifier = path.Base(filepath.ToSlash(a.Path))
-		}
+		// fromAPI puts what the importer wrote in its place.
+		e.Specifier = path.Base(filepath.ToSlash(a.Path))
+		e.fromFile = true
 		return api.OnLoadResult{Errors: []api.Message{{Text: e.text(), Detail: e}}}
 	}
 	loader, known := loaderOf(a.Path, a.With["type"])
@@ -350,7 +350,7 @@ func (s *session) loadFile(a api.OnLoadArgs) api.OnLoadResult {
 		return refuse(refused)
 	}
 	if !known {
-		return refuse(&RefusedError{Specifier: rel, Why: fmt.Sprintf("files of type %q are unknown", path.Ext(rel)),
+		return refuse(&RefusedError{Why: fmt.Sprintf("files of type %q are unknown", path.Ext(rel)),
 			Hint: `import it with { type: "text" } or { type: "bytes" }`})
 	}
 	if m := s.guard(path.Dir(rel)); m != nil {
@@ -358,7 +358,7 @@ func (s *session) loadFile(a api.OnLoadArgs) api.OnLoadResult {
 	}
 	data, err := s.read(rel)
 	if err != nil {
-		return refuse(&RefusedError{Specifier: rel, Why: err.Error()})
+		return refuse(&RefusedError{Why: err.Error()})
 	}
 	contents := string(data)
 	if code && bytes.Contains(data, []byte("sourceMappingURL")) {

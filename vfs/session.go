@@ -295,11 +295,16 @@ func (s *session) turnedOff(rel string) bool {
 	if !ok {
 		return false
 	}
-	bareName := strings.TrimSuffix(in, path.Ext(in))
-	for _, key := range []string{in, bareName, path.Dir(in)} {
-		if key == path.Dir(in) && path.Base(bareName) != "index" {
-			continue
-		}
+	// Keys name files with or without their ending, or the folder of an index.
+	stem := strings.TrimSuffix(in, path.Ext(in))
+	keys := []string{in, stem}
+	if path.Base(stem) == "index" {
+		keys = append(keys, path.Dir(in))
+	}
+	for _, ext := range extensions {
+		keys = append(keys, in+ext, in+"/index"+ext)
+	}
+	for _, key := range keys {
 		if p.off["./"+key] || p.off[key] {
 			return true
 		}

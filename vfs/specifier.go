@@ -21,6 +21,8 @@ type RefusedError struct {
 	Specifier string
 	Why       string // the cause
 	Hint      string // what would have worked; may be empty
+
+	fromFile bool // Specifier is a file's name and not what the importer wrote
 }
 
 // Error returns the cause, and in brackets what would have worked.

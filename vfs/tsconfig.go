@@ -34,16 +34,10 @@ func (s *session) tsconfig(dir string) string {
 		if err == nil {
 			options := map[string]any{}
 			s.extendConfig(file, options, nil)
-			base := ""
-			if dir, ok := options["baseUrl"].(string); ok {
-				base = dir
-			} else if dir, ok := options[pathsDir].(string); ok {
-				base = dir
+			if dir, ok := options[pathsDir].(string); ok && options["baseUrl"] == nil {
+				options["paths"] = pathsFromRoot(dir, options["paths"])
 			}
 			delete(options, pathsDir)
-			if paths, ok := options["paths"]; ok {
-				options["paths"] = pathsFromRoot(base, paths)
-			}
 			// JSX has to become JavaScript here, whatever the file leaves to a later tool.
 			switch options["jsx"] {
 			case "preserve", "react-native", "react-jsxdev":
