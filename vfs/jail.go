@@ -1,12 +1,15 @@
 package vfs
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -102,6 +105,25 @@ func (j *jail) read(rel string, limit int64) ([]byte, fs.FileInfo, error) {
 			data = append(data, 0)[:len(data)]
 		}
 	}
+}
+
+// list identifies the names in a folder. It reports false when rel is none.
+func (j *jail) list(rel string) (sum [32]byte, ok bool) {
+	info, err := j.root.Stat(filepath.FromSlash(rel))
+	if err != nil || !info.IsDir() {
+		return sum, false
+	}
+	f, err := j.root.Open(filepath.FromSlash(rel))
+	if err != nil {
+		return sum, false
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	if err != nil {
+		return sum, false
+	}
+	slices.Sort(names)
+	return sha256.Sum256([]byte(strings.Join(names, "\x00"))), true
 }
 
 // tooLargeError reports a limit on bytes.

@@ -25,10 +25,9 @@ type session struct {
 
 	mu       sync.Mutex
 	bytes    int64
-	count    int
-	files    map[string]stamp // by path relative to the root
-	dirs     map[string]bool  // to watch, relative to the root
-	packages map[string]*pkg  // by folder; nil where there is no package.json
+	files    map[string]stamp    // by path relative to the root
+	dirs     map[string][32]byte // to watch, relative to the root, with what they list
+	packages map[string]*pkg     // by folder; nil where there is no package.json
 	assets   map[string]Module
 	resolved map[resolveKey]resolveAnswer
 	messages []Message
@@ -37,9 +36,9 @@ type session struct {
 
 // stamp identifies the state in which a file was read.
 type stamp struct {
-	mod  time.Time
-	size int64
-	sum  [32]byte
+	Mod  time.Time
+	Size int64
+	Sum  [32]byte
 }
 
 // pkg is what the bundler has to know of a package.json beyond what esbuild
@@ -82,7 +81,7 @@ func newSession(opts BuildOptions) (*session, error) {
 	}
 	s := &session{
 		opts: opts, jail: j, base: rel,
-		private: map[string]bool{}, files: map[string]stamp{}, dirs: map[string]bool{},
+		private: map[string]bool{}, files: map[string]stamp{}, dirs: map[string][32]byte{},
 		packages: map[string]*pkg{}, assets: map[string]Module{}, resolved: map[resolveKey]resolveAnswer{},
 	}
 	for _, p := range opts.Private {
@@ -110,29 +109,36 @@ func (s *session) warn(m Message) {
 // read reads a file of the project, within the limits, and notes it for
 // watching.
 func (s *session) read(rel string) ([]byte, error) {
+	s.watchDir(path.Dir(rel))
+	tooLarge := fmt.Errorf("the worker's files are larger than %s together", sizeText(s.opts.MaxBytes))
 	s.mu.Lock()
 	left := s.opts.MaxBytes - s.bytes
-	full := s.count >= s.opts.MaxFiles
-	s.mu.Unlock()
-	s.watchDir(path.Dir(rel))
-	if full {
+	_, again := s.files[rel]
+	if !again && len(s.files) >= s.opts.MaxFiles {
+		s.mu.Unlock()
 		return nil, fmt.Errorf("the worker has more than %d files", s.opts.MaxFiles)
 	}
+	if !again {
+		s.files[rel] = stamp{} // counted before others look
+	}
+	s.mu.Unlock()
 	data, info, err := s.jail.read(rel, left)
 	if err != nil {
 		var large *tooLargeError
 		if errors.As(err, &large) {
-			err = fmt.Errorf("the worker's files are larger than %s together", sizeText(s.opts.MaxBytes))
+			err = tooLarge
 		}
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, again := s.files[rel]; !again {
+	if s.files[rel] == (stamp{}) {
 		s.bytes += int64(len(data))
-		s.count++
 	}
-	s.files[rel] = stamp{mod: info.ModTime(), size: info.Size(), sum: sha256.Sum256(data)}
+	if s.bytes > s.opts.MaxBytes {
+		return nil, tooLarge
+	}
+	s.files[rel] = stamp{Mod: info.ModTime(), Size: info.Size(), Sum: sha256.Sum256(data)}
 	return data, nil
 }
 
@@ -150,10 +156,19 @@ func (s *session) lookedFor(rel string) {
 	}
 }
 
+// watchDir notes a folder and what it lists; what is no folder is passed over.
 func (s *session) watchDir(rel string) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.dirs[rel] = true
+	_, known := s.dirs[rel]
+	s.mu.Unlock()
+	if known {
+		return
+	}
+	if sum, ok := s.jail.list(rel); ok {
+		s.mu.Lock()
+		s.dirs[rel] = sum
+		s.mu.Unlock()
+	}
 }
 
 // watched returns the absolute paths of what the build looked at, sorted.
@@ -209,6 +224,7 @@ func (s *session) pkgAt(dir string) *pkg {
 	if known {
 		return p
 	}
+	s.watchDir(dir)
 	p = s.loadPkg(path.Join(dir, "package.json"))
 	s.mu.Lock()
 	defer s.mu.Unlock()
