@@ -3,7 +3,6 @@ package vfs
 import (
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"path"
 	"path/filepath"
 	"strings"
@@ -49,7 +48,7 @@ func (s *session) buildGiven(b *Bundle) map[string][]byte {
 		return nil
 	}
 	tsconfig := s.tsconfig(s.base)
-	asBytes := s.checkImports(list, byKey)
+	asBytes := s.checkImports(list, byKey, tsconfig)
 	maps := s.transformGiven(list, tsconfig)
 	b.display = map[string]string{}
 	for _, g := range list {
@@ -162,7 +161,7 @@ func (s *session) checkGiven(g *given, name string) bool {
 
 // checkImports resolves every import among the modules and refuses what leads
 // nowhere. It returns the Data modules that are imported as bytes.
-func (s *session) checkImports(list []*given, byKey map[string]*given) map[string]bool {
+func (s *session) checkImports(list []*given, byKey map[string]*given, tsconfig string) map[string]bool {
 	asBytes := map[string]bool{}
 	check := &Bundle{given: true, index: map[string]int{}}
 	for i, g := range list {
@@ -170,7 +169,7 @@ func (s *session) checkImports(list []*given, byKey map[string]*given) map[strin
 		check.index[g.Key] = i
 	}
 	opts := s.bundleOptions()
-	opts.TsconfigRaw = "{}"
+	opts.TsconfigRaw = tsconfig
 	opts.TreeShaking = api.TreeShakingFalse
 	opts.Sourcemap = api.SourceMapNone
 	for i, g := range list {
@@ -216,9 +215,7 @@ func (s *session) checkImports(list []*given, byKey map[string]*given) map[strin
 	}}}
 	r := api.Build(opts)
 	for _, m := range r.Errors {
-		if l := m.Location; l != nil && l.Namespace == nsGiven {
-			s.placeGiven(m.Location, byKey)
-		}
+		s.placeGiven(m.Location, byKey)
 		if m.Detail == nil && strings.HasPrefix(m.Text, "Could not resolve ") {
 			continue // a computed import, which is looked up when it runs
 		}
@@ -233,24 +230,24 @@ func (s *session) checkImports(list []*given, byKey map[string]*given) map[strin
 
 // placeGiven makes a location show the file of a module.
 func (s *session) placeGiven(l *api.Location, byKey map[string]*given) {
-	if l == nil || l.Namespace != nsGiven {
+	if l == nil {
 		return
 	}
-	key := strings.TrimPrefix(l.File, nsGiven+":")
-	if g := byKey[key]; g != nil {
+	key, ok := strings.CutPrefix(l.File, nsGiven+":")
+	if g := byKey[key]; ok && g != nil {
 		l.File, l.Namespace = g.display, "file"
 	}
 }
 
-// nowhere is a folder that does not exist, so that patterns of computed imports
-// match nothing on the host.
+// nowhere is a folder that does not exist, far below the root, so that patterns
+// of computed imports match nothing on the host.
 func (s *session) nowhere() string {
-	name := filepath.Join(s.jail.dir, ".no-such-folder")
+	name := ".no-such-folder"
 	for {
-		if _, err := s.jail.root.Lstat(filepath.Base(name)); err != nil {
-			return name
+		if _, err := s.jail.root.Lstat(name); err != nil {
+			return filepath.Join(s.jail.dir, name+strings.Repeat("/none", 64))
 		}
-		name += fs.FileMode(0).String()
+		name += "-"
 	}
 }
 

@@ -190,8 +190,7 @@ func (s *session) guardTarget(a api.OnResolveArgs, kind specifierKind) *Message 
 	}
 	for d := dir; ; d = path.Dir(d) {
 		modules := path.Join(d, "node_modules")
-		if info, err := s.jail.root.Stat(filepath.FromSlash(modules)); err == nil && info.IsDir() && path.Base(d) != "node_modules" {
-			s.watchDir(modules)
+		if path.Base(d) != "node_modules" && s.watchDir(modules) {
 			target := path.Join(modules, a.Path)
 			if !strings.HasPrefix(target, modules+"/") {
 				return nil

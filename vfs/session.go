@@ -27,6 +27,7 @@ type session struct {
 	bytes    int64
 	files    map[string]stamp    // by path relative to the root
 	dirs     map[string][32]byte // to watch, relative to the root, with what they list
+	absent   map[string]bool     // folders that are not there
 	packages map[string]*pkg     // by folder; nil where there is no package.json
 	assets   map[string]Module
 	resolved map[resolveKey]resolveAnswer
@@ -81,7 +82,7 @@ func newSession(opts BuildOptions) (*session, error) {
 	}
 	s := &session{
 		opts: opts, jail: j, base: rel,
-		private: map[string]bool{}, files: map[string]stamp{}, dirs: map[string][32]byte{},
+		private: map[string]bool{}, files: map[string]stamp{}, dirs: map[string][32]byte{}, absent: map[string]bool{},
 		packages: map[string]*pkg{}, assets: map[string]Module{}, resolved: map[resolveKey]resolveAnswer{},
 	}
 	for _, p := range opts.Private {
@@ -145,30 +146,32 @@ func (s *session) read(rel string) ([]byte, error) {
 // lookedFor notes a path that may not be there: its folder, or the nearest one
 // that is, is watched for its arrival.
 func (s *session) lookedFor(rel string) {
-	for d := path.Dir(rel); ; d = path.Dir(d) {
-		if strings.HasPrefix(d, "..") {
-			return
-		}
-		if info, err := s.jail.root.Stat(filepath.FromSlash(d)); err == nil && info.IsDir() || d == "." {
-			s.watchDir(d)
+	for d := path.Dir(rel); !strings.HasPrefix(d, ".."); d = path.Dir(d) {
+		if s.watchDir(d) || d == "." {
 			return
 		}
 	}
 }
 
-// watchDir notes a folder and what it lists; what is no folder is passed over.
-func (s *session) watchDir(rel string) {
+// watchDir notes a folder and what it lists. It reports false, and notes
+// nothing, when rel is no folder.
+func (s *session) watchDir(rel string) bool {
 	s.mu.Lock()
 	_, known := s.dirs[rel]
+	absent := s.absent[rel]
 	s.mu.Unlock()
-	if known {
-		return
+	if known || absent {
+		return known
 	}
-	if sum, ok := s.jail.list(rel); ok {
-		s.mu.Lock()
+	sum, ok := s.jail.list(rel)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ok {
 		s.dirs[rel] = sum
-		s.mu.Unlock()
+	} else {
+		s.absent[rel] = true
 	}
+	return ok
 }
 
 // watched returns the absolute paths of what the build looked at, sorted.
