@@ -266,7 +266,10 @@ func (s *session) fromAPI(m api.Message) Message {
 		return out
 	}
 	if specifier, ok := unresolved(m.Text); ok {
-		e := missing(specifier)
+		e := s.missingFrom(path.Dir(out.File), specifier)
+		if in := "/" + out.File; isNode(specifier) && strings.Contains(in, "/node_modules/") {
+			e = needsNode(e, in)
+		}
 		out.Text, out.Hint = e.text(), e.Hint
 		return out
 	}

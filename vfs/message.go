@@ -16,6 +16,7 @@ type Message struct {
 	Text     string // what is wrong, such as `import "npm:zod": ...`
 	LineText string // the source line
 	Hint     string // what would have worked; may be empty
+	Warning  bool   // it is no mistake by itself
 }
 
 // String renders the message on one line: file:line:col: text (hint).
@@ -68,11 +69,12 @@ func (e *BuildError) Frame(color bool) string {
 
 // The escape sequences of a frame.
 const (
-	ansiReset = "\x1b[0m"
-	ansiBold  = "\x1b[1m"
-	ansiDim   = "\x1b[2m"
-	ansiRed   = "\x1b[31m"
-	ansiCyan  = "\x1b[36m"
+	ansiReset  = "\x1b[0m"
+	ansiBold   = "\x1b[1m"
+	ansiDim    = "\x1b[2m"
+	ansiRed    = "\x1b[31m"
+	ansiYellow = "\x1b[33m"
+	ansiCyan   = "\x1b[36m"
 )
 
 func paint(s, code string, color bool) string {
@@ -85,7 +87,11 @@ func paint(s, code string, color bool) string {
 // Frame renders the message with its source line and a caret under the place.
 func (m Message) Frame(color bool) string {
 	var b strings.Builder
-	b.WriteString(paint("error: ", ansiRed, color) + paint(printable(m.Text), ansiBold, color) + "\n")
+	label := paint("error: ", ansiRed, color)
+	if m.Warning {
+		label = paint("warning: ", ansiYellow, color)
+	}
+	b.WriteString(label + paint(printable(m.Text), ansiBold, color) + "\n")
 	if m.File != "" {
 		place := printable(m.File)
 		if m.Line > 0 {

@@ -3,7 +3,9 @@ package vfs
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"strings"
@@ -138,16 +140,17 @@ func (s *session) resolve(b api.PluginBuild, a api.OnResolveArgs, specifier stri
 		Importer: a.Importer, Namespace: a.Namespace, ResolveDir: a.ResolveDir,
 		Kind: a.Kind, With: a.With, PluginData: passThrough{},
 	})
-	answer = s.judge(specifier, r)
+	answer = s.judge(specifier, a, r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.resolved[key] = answer
 	return answer
 }
 
-func (s *session) judge(specifier string, r api.ResolveResult) resolveAnswer {
+func (s *session) judge(specifier string, a api.OnResolveArgs, r api.ResolveResult) resolveAnswer {
 	if len(r.Errors) > 0 || r.External || r.Path == "" || r.Namespace == "dataurl" {
-		return resolveAnswer{refused: missing(specifier)}
+		dir, _ := s.jail.rel(a.ResolveDir)
+		return resolveAnswer{refused: s.missingFrom(dir, specifier)}
 	}
 	if r.Namespace != "file" {
 		return resolveAnswer{off: true}
@@ -168,6 +171,39 @@ func missing(specifier string) *RefusedError {
 		return refuseMissing(specifier)
 	}
 	return &RefusedError{Specifier: specifier, Why: "no such file"}
+}
+
+// missingFrom is missing, with what a look around dir, relative to the root,
+// adds to it.
+func (s *session) missingFrom(dir, specifier string) *RefusedError {
+	e := missing(specifier)
+	kind, refused := classify(specifier)
+	if refused != nil || isNode(specifier) || dir == "" {
+		return e
+	}
+	if kind == relative {
+		e.Hint = s.similar(path.Join(dir, specifier))
+		return e
+	}
+	for _, end := range append([]string{""}, extensions...) {
+		info, err := s.jail.root.Stat(filepath.FromSlash(path.Join(dir, specifier+end)))
+		if err == nil && info.Mode().IsRegular() {
+			e.Hint = fmt.Sprintf("for the file beside it write %q", "./"+specifier)
+			return e
+		}
+	}
+	name := packageName(specifier)
+	for d := dir; name != "" && name[0] != '.'; d = path.Dir(d) {
+		if s.watchDir(path.Join(d, "node_modules", name)) {
+			e.Why = fmt.Sprintf("package %q is installed and has no such entry for this runtime", name)
+			e.Hint = `see "exports" and "main" in its package.json`
+			break
+		}
+		if d == "." {
+			break
+		}
+	}
+	return e
 }
 
 // guardTarget looks at the folders that esbuild will read a package.json in
@@ -209,6 +245,10 @@ func (s *session) guardTarget(a api.OnResolveArgs, kind specifierKind) *Message 
 // refuse turns an import down: at once when it is static, and else when the
 // script reaches it, since packages probe for what they can do without.
 func (s *session) refuse(a api.OnResolveArgs, e *RefusedError) api.OnResolveResult {
+	inPackage := strings.Contains(filepath.ToSlash(a.Importer), "/node_modules/")
+	if inPackage && isNode(a.Path) {
+		e = needsNode(e, a.Importer)
+	}
 	if !lazy(a.Kind) {
 		return api.OnResolveResult{Errors: []api.Message{{Text: e.text(), Detail: e}}}
 	}
@@ -223,10 +263,19 @@ func (s *session) refuse(a api.OnResolveArgs, e *RefusedError) api.OnResolveResu
 		result.Namespace, result.PluginData = nsRefused, refusal{e, "ERR_MODULE_NOT_FOUND"}
 		result.Path = "import " + clipSpecifier(a.Path)
 	}
-	if !strings.Contains(filepath.ToSlash(a.Importer), "/node_modules/") {
+	if !inPackage {
 		result.Warnings = []api.Message{{Text: e.text() + "; this throws when it is reached", Detail: e}}
 	}
 	return result
+}
+
+// needsNode makes the hint of a refused Node.js module one about the package that
+// asks for it: its user cannot change its code.
+func needsNode(e *RefusedError, importer string) *RefusedError {
+	importer = filepath.ToSlash(importer)
+	name := packageName(importer[strings.LastIndex(importer, "/node_modules/")+len("/node_modules/"):])
+	return &RefusedError{Specifier: e.Specifier, Why: e.Why,
+		Hint: fmt.Sprintf("package %q needs Node.js: look for an entry of it for browsers, or for a package written for the web platform", name)}
 }
 
 type refusal struct {
@@ -356,6 +405,9 @@ func (s *session) loadFile(a api.OnLoadArgs) api.OnLoadResult {
 		return api.OnLoadResult{Errors: []api.Message{toAPI(*m)}}
 	}
 	data, err := s.read(rel)
+	if errors.Is(err, fs.ErrNotExist) {
+		return refuse(&RefusedError{Why: "no such file", Hint: s.similar(rel)}) // esbuild takes "A.js" for "a.js"
+	}
 	if err != nil {
 		return refuse(&RefusedError{Why: err.Error()})
 	}

@@ -104,6 +104,7 @@ func (s *session) fail(m Message) {
 func (s *session) warn(m Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	m.Warning = true
 	s.warnings = append(s.warnings, m)
 }
 
