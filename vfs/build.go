@@ -52,7 +52,7 @@ const (
 // *BuildError, all at once.
 //
 // The bundler recurses over the source and reads what the host's file system
-// holds, so code of strangers is better built by a Worker process.
+// holds, so code of strangers is better built by a Builder with a Command.
 func Build(opts BuildOptions) (*Bundle, error) {
 	b, _, err := build(opts)
 	return b, err
@@ -219,14 +219,15 @@ func (s *session) bundleOptions() api.BuildOptions {
 		ResolveExtensions: extensions,
 		JSX:               api.JSXAutomatic,
 		TreeShaking:       api.TreeShakingTrue,
-		Charset:           api.CharsetUTF8,
-		LegalComments:     api.LegalCommentsNone,
-		Sourcemap:         api.SourceMapExternal,
-		SourcesContent:    api.SourcesContentInclude,
-		Define:            map[string]string{"process.env.NODE_ENV": mode},
-		LogLevel:          api.LogLevelSilent,
-		LogOverride:       map[string]api.LogLevel{"unsupported-source-map-comment": api.LogLevelSilent},
-		Plugins:           []api.Plugin{s.plugin()},
+		// One character over 0xff would make the engine keep the source twice as wide.
+		Charset:        api.CharsetASCII,
+		LegalComments:  api.LegalCommentsNone,
+		Sourcemap:      api.SourceMapExternal,
+		SourcesContent: api.SourcesContentInclude,
+		Define:         map[string]string{"process.env.NODE_ENV": mode},
+		LogLevel:       api.LogLevelSilent,
+		LogOverride:    map[string]api.LogLevel{"unsupported-source-map-comment": api.LogLevelSilent},
+		Plugins:        []api.Plugin{s.plugin()},
 	}
 }
 

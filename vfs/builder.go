@@ -22,6 +22,8 @@ type BuilderOptions struct {
 	Command func() *exec.Cmd
 	// Timeout bounds one build in a process; default one minute.
 	Timeout time.Duration
+	// Memory bounds, in bytes, what a process takes; default 2 GiB.
+	Memory int64
 }
 
 // Builder makes bundles, several at a time, and makes none again that has not
@@ -59,6 +61,9 @@ func NewBuilder(opts BuilderOptions) *Builder {
 	}
 	if opts.Timeout <= 0 {
 		opts.Timeout = time.Minute
+	}
+	if opts.Memory <= 0 {
+		opts.Memory = 2 << 30
 	}
 	return &Builder{opts: opts, slots: make(chan struct{}, opts.Parallel), entries: map[[32]byte]*entry{}}
 }
@@ -135,7 +140,7 @@ func (b *Builder) make(opts BuildOptions) (*Bundle, state, error) {
 	if err != nil {
 		return nil, state{}, err
 	}
-	bundle, st, err, alive := p.build(opts, b.opts.Timeout)
+	bundle, st, alive, err := p.build(opts, b.opts)
 	if !alive {
 		p.stop()
 		p = nil

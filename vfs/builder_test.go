@@ -241,6 +241,23 @@ func TestSlowSourceIsStopped(t *testing.T) {
 	}
 }
 
+func TestEndlessFileEndsOnlyItsProcess(t *testing.T) {
+	t.Parallel()
+	// esbuild follows "exports" to a folder that nothing named before.
+	dir := project(t, map[string]string{
+		"a.js": `import "p"`, "good.js": "", "node_modules/p/package.json": `{"exports":"./deep/i.js"}`,
+		"node_modules/p/deep/i.js": "", "node_modules/p/deep/package.json": "->/dev/zero",
+	})
+	b := NewBuilder(BuilderOptions{Command: serveCommand, Parallel: 1, Memory: 256 << 20})
+	defer b.Close()
+	if _, err := b.Build(BuildOptions{Root: dir, Main: "a.js"}); err == nil || !strings.Contains(err.Error(), "gave up") {
+		t.Errorf("got %.300v", err)
+	}
+	if _, err := b.Build(BuildOptions{Root: dir, Main: "good.js"}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestCommandThatCannotStart(t *testing.T) {
 	t.Parallel()
 	b := NewBuilder(BuilderOptions{Command: func() *exec.Cmd { return exec.Command("/nonexistent/edge") }})

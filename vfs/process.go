@@ -11,19 +11,22 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// The bounds of a build process. The stack of a goroutine is what endless
-// nesting in the source fills first.
 const (
-	processStack  = 256 << 20
-	processMemory = 2 << 30
+	// The stack of a goroutine is what endless nesting in the source fills first.
+	processStack = 256 << 20
+	// An idle process is kept for as long, for the next build.
 	processLinger = 5 * time.Second
 )
 
 // request asks a process for a build.
-type request struct{ Options BuildOptions }
+type request struct {
+	Options BuildOptions
+	Memory  int64 // bytes that the process may take
+}
 
 // reply is what became of it. Err is set for failures that are not the worker's
 // code.
@@ -49,7 +52,8 @@ func Serve(r io.Reader, w io.Writer) error {
 	debug.SetMaxStack(processStack)
 	done := make(chan struct{})
 	defer close(done)
-	go watchMemory(done)
+	var limit atomic.Int64
+	go watchMemory(&limit, done)
 	in, out := gob.NewDecoder(r), gob.NewEncoder(w)
 	for {
 		var q request
@@ -58,6 +62,7 @@ func Serve(r io.Reader, w io.Writer) error {
 		} else if err != nil {
 			return fmt.Errorf("read build request: %w", err)
 		}
+		limit.Store(q.Memory)
 		if err := out.Encode(answer(q)); err != nil {
 			return fmt.Errorf("write bundle: %w", err)
 		}
@@ -78,7 +83,7 @@ func answer(q request) reply {
 
 // watchMemory ends the process when it takes too much: what a build reads may
 // have no end.
-func watchMemory(done <-chan struct{}) {
+func watchMemory(limit *atomic.Int64, done <-chan struct{}) {
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -88,7 +93,8 @@ func watchMemory(done <-chan struct{}) {
 			return
 		case <-tick.C:
 			metrics.Read(sample)
-			if sample[0].Value.Uint64()-sample[1].Value.Uint64() > processMemory {
+			taken := int64(sample[0].Value.Uint64() - sample[1].Value.Uint64())
+			if most := limit.Load(); most > 0 && taken > most {
 				fmt.Fprintln(os.Stderr, "build: out of memory")
 				os.Exit(3)
 			}
@@ -172,30 +178,30 @@ func (p *process) stop() {
 
 // build has the process make one bundle. alive reports whether it can make
 // another.
-func (p *process) build(opts BuildOptions, timeout time.Duration) (_ *Bundle, _ state, err error, alive bool) {
+func (p *process) build(opts BuildOptions, limits BuilderOptions) (_ *Bundle, _ state, alive bool, err error) {
 	late := make(chan struct{})
-	timer := time.AfterFunc(timeout, func() {
+	timer := time.AfterFunc(limits.Timeout, func() {
 		close(late)
 		_ = p.cmd.Process.Kill()
 	})
 	defer timer.Stop()
 	var r reply
-	if err = p.enc.Encode(request{opts}); err == nil {
+	if err = p.enc.Encode(request{opts, limits.Memory}); err == nil {
 		err = p.out.Decode(&r)
 	}
 	if err != nil {
-		return nil, state{}, p.gaveUp(opts, timeout, late), false
+		return nil, state{}, false, p.gaveUp(opts, limits.Timeout, late)
 	}
 	switch {
 	case r.Build != nil:
-		return nil, state{}, r.Build, true
+		return nil, state{}, true, r.Build
 	case r.Err != "":
-		return nil, state{}, errors.New(r.Err), true
+		return nil, state{}, true, errors.New(r.Err)
 	}
 	bundle := r.Bundle.Bundle
 	bundle.given, bundle.packed, bundle.display = r.Bundle.Given, r.Bundle.Packed, r.Bundle.Display
 	bundle.reindex()
-	return &bundle, r.State, nil, true
+	return &bundle, r.State, true, nil
 }
 
 // gaveUp is the error of a build that ended its process.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -207,8 +208,8 @@ type openFile struct {
 }
 
 var (
-	errIsDir  = fmt.Errorf("is a directory")
-	errNotDir = fmt.Errorf("is not a directory")
+	errIsDir  = errors.New("is a directory")
+	errNotDir = errors.New("is not a directory")
 )
 
 func (f *openFile) Stat() (fs.FileInfo, error) { return f.node, nil }
