@@ -66,20 +66,28 @@ func (m *mailbox) advance(n int) {
 // returns the invocations: their JavaScript has not seen them.
 func (m *mailbox) withdraw() []*Invocation {
 	var starts []*Invocation
+	m.keep(func(k mark) bool {
+		if k.start != nil {
+			starts = append(starts, k.start)
+		}
+		return k.start == nil
+	})
+	return starts
+}
+
+// keep drops what is left and does not match.
+func (m *mailbox) keep(match func(mark) bool) {
 	var kept mailbox
 	from := m.offset()
 	for _, k := range m.marks[m.next:] {
-		if k.start != nil {
-			starts = append(starts, k.start)
-		} else {
+		if match(k) {
 			kept.batch.buf = append(kept.batch.buf, m.batch.buf[from:k.end]...)
 			kept.batch.n++
-			kept.mark(k.invocation, nil)
+			kept.mark(k.invocation, k.start)
 		}
 		from = k.end
 	}
 	*m = kept
-	return starts
 }
 
 func (m *mailbox) reset() {

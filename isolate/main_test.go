@@ -271,3 +271,7 @@ func wait(name string) enginefake.Handler {
 }
 
 func never(c *enginefake.Ctx, _ []op.Value) { c.Async("op_never", nil) }
+
+func contextIn(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(t.Context(), d)
+}

@@ -49,6 +49,9 @@ func (in *Instance) gather() (batch []byte, any bool) {
 	}
 	if in.run.left() == 0 {
 		in.run, in.fill = in.fill, in.run
+		if len(in.cut) > 0 {
+			in.run.keep(func(k mark) bool { _, cut := in.cut[k.invocation]; return !cut })
+		}
 		for n := min(in.startableLocked(), max(1, quota-in.run.left())); n > 0; n-- {
 			if v := in.nextStartLocked(); v.startLocked() {
 				in.invocations[v.id] = v
@@ -147,7 +150,9 @@ func (in *Instance) charge(res *SliceResult) (exceeded *verdict) {
 	for _, t := range res.Times {
 		ns := int64(float64(t.Nanos) * scale)
 		v := in.invocations[t.Invocation]
+		_, cut := in.cut[t.Invocation]
 		switch {
+		case cut: // its limit has ended it already
 		case in.state == booting:
 			in.bootCPU += ns
 		case v != nil:
