@@ -76,11 +76,11 @@ func (w *Worker) launch(in *Instance, own *Invocation, task bool) (threadLost bo
 	return w.r.sched.runHere(in, own, task)
 }
 
-// loadArgs makes the arguments of the "load" event: for each entry of env its
-// name, its value, the name of its facade (empty: the value is the entry) and the
-// handle of its resource (0: none).
+// loadArgs makes the arguments of the "load" event, one for each entry of env: a
+// list of its name, its value, the name of its facade (null: the value is the
+// entry) and the handle of its resource (0: none).
 func (in *Instance) loadArgs() []op.Value {
-	args := make([]op.Value, 0, 4*len(in.w.cfg.Env))
+	args := make([]op.Value, 0, len(in.w.cfg.Env))
 	for _, e := range in.w.cfg.Env {
 		var h uint32
 		if e.Resource != nil {
@@ -89,7 +89,11 @@ func (in *Instance) loadArgs() []op.Value {
 			in.handles = append(in.handles, h)
 			in.mu.Unlock()
 		}
-		args = append(args, op.String(e.Name), e.Value, op.String(e.Facade), op.Int(int64(h)))
+		facade := op.Null
+		if e.Facade != "" {
+			facade = op.String(e.Facade)
+		}
+		args = append(args, op.List(op.String(e.Name), e.Value, facade, op.Int(int64(h))))
 	}
 	return args
 }

@@ -476,7 +476,7 @@ func (c *engineCall) lose(r *Runtime) {
 
 // create makes the isolate of an instance that did not come from the pool.
 func (in *Instance) create(task bool) (f *outcome.Failure, threadLost bool) {
-	if f := in.r.admit(in); f != nil {
+	if f := in.r.admit(in, !in.bound()); f != nil {
 		return f, false
 	}
 	var iso Isolate

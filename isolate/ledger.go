@@ -92,8 +92,9 @@ func (l *ledger) forget(in *Instance) {
 }
 
 // admit reserves room for one isolate, for which it closes the least recently
-// used idle instances.
-func (r *Runtime) admit(in *Instance) *outcome.Failure {
+// used idle instances, then warm isolates. One for the pool may not replace
+// another one there.
+func (r *Runtime) admit(in *Instance, forPool bool) *outcome.Failure {
 	if r.ledger.above(evictShare) {
 		r.evictIdle()
 	}
@@ -107,7 +108,7 @@ func (r *Runtime) admit(in *Instance) *outcome.Failure {
 			return nil
 		}
 		r.mu.Unlock()
-		if !r.evictIdle() && !r.pool.drop() {
+		if !r.evictIdle() && (forPool || !r.pool.drop()) {
 			return shedFailure("the process has no room for another worker (%d isolates are in use)", r.cfg.MaxIsolates)
 		}
 	}

@@ -3,6 +3,7 @@ package isolate_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -294,14 +295,19 @@ func TestEnvAndGrants(t *testing.T) {
 		return nil
 	}}
 	script := enginefake.Script{"load": func(c *enginefake.Ctx, args []op.Value) {
-		for _, a := range args {
-			if a.IsString() {
-				seen = append(seen, a.Text())
-			} else {
-				seen = append(seen, "-")
+		for _, entry := range args {
+			for _, v := range entry.Elements() {
+				switch {
+				case v.IsString():
+					seen = append(seen, v.Text())
+				case v.IsNullish():
+					seen = append(seen, "null")
+				default:
+					seen = append(seen, fmt.Sprint(v.Int()))
+				}
 			}
 		}
-		c.Post("op_inspect", args[7])
+		c.Post("op_inspect", args[1].Elements()[3])
 		c.Booted()
 	}}
 	run(t, setup{scripts: map[string]enginefake.Script{"w": script}, ops: []op.Op{inspect}}, func(t *testing.T, b *bench) {
@@ -313,7 +319,7 @@ func TestEnvAndGrants(t *testing.T) {
 		if err := w.Boot(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(seen, " "); got != "A a  - B - kv -" {
+		if got := strings.Join(seen, " "); got != "A a null 0 B null kv 1" {
 			t.Errorf("load was called with %q", got)
 		}
 		w.Close()
