@@ -73,7 +73,11 @@ func (w *Worker) launch(in *Instance, own *Invocation, task bool) (threadLost bo
 	} else {
 		in.Emit("load", 0, in.loadArgs()...)
 	}
-	return w.r.sched.runHere(in, own, task)
+	if task {
+		w.r.sched.start(in)
+		return false
+	}
+	return w.r.sched.runHere(in, own)
 }
 
 // loadArgs makes the arguments of the "load" event, one for each entry of env: a
@@ -194,12 +198,28 @@ func (w *Worker) Boot(ctx context.Context) error {
 	return nil
 }
 
-// makeCodeCache stores what the isolate has compiled, between two slices. When
-// the instance is busy, the end of a later turn tries again.
+// cachePause is how long after the first success of a worker its code cache is
+// made, so that the requests that come right behind do not wait for it.
+const cachePause = 100 * time.Millisecond
+
+func (in *Instance) cacheLater() {
+	time.AfterFunc(cachePause, func() { in.r.spawn(in.makeCodeCache) })
+}
+
+// makeCodeCache stores what the isolate has compiled, between two slices. A busy
+// instance is tried again later; in place of one that is gone, the next that
+// succeeds serves.
 func (in *Instance) makeCodeCache() (threadLost bool) {
 	w := in.w
 	if !in.claim() {
-		w.cache.Store(cacheWanted)
+		in.mu.Lock()
+		gone := in.retired || in.state != ready
+		in.mu.Unlock()
+		if gone {
+			w.cache.Store(cacheNone)
+		} else {
+			in.cacheLater()
+		}
 		return false
 	}
 	var n int

@@ -124,8 +124,7 @@ func TestCloseDuringBoot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run(t, setup{scripts: map[string]enginefake.Script{"w": {"load": load}}}, func(t *testing.T, b *bench) {
 				w := b.worker("w")
-				c, p := newCall()
-				go func() { c.Invocation = w.Invoke(t.Context(), p).(*isolate.Invocation) }()
+				c := invokeApart(w)
 				synctest.Wait()
 				w.Close()
 				synctest.Wait()

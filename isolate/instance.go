@@ -29,7 +29,8 @@ type Instance struct {
 	lastUsed atomic.Int64 // end of the last turn, on the runtime's clock
 	cage     atomic.Int64 // the ledger's estimate
 	owned    atomic.Bool  // a worker has it
-	trimmed  atomic.Bool  // Idle ran since the last slice
+	trimmed  atomic.Int64 // when Idle ran, on the runtime's clock
+	ending   atomic.Bool  // end was called: its memory is on its way back
 	logged   atomic.Int64 // console bytes outside of live invocations since the last start
 
 	mu          sync.Mutex // after Worker.mu, before Invocation.mu
@@ -319,6 +320,7 @@ func (in *Instance) endAll(f *outcome.Failure) {
 // end retires the instance and ends what it does, in the middle of a slice if it
 // runs one.
 func (in *Instance) end(f *outcome.Failure) {
+	in.ending.Store(true)
 	in.failBoot(f, false)
 	in.retire()
 	if sl := in.slot.Load(); sl != nil {

@@ -186,16 +186,23 @@ func (v *Invocation) isOver() bool {
 	return v.phase == over
 }
 
-// deadline returns when a limit of wall time ends the invocation, and the
-// failure of that limit.
-func (v *Invocation) deadline() (at int64, f func() *outcome.Failure) {
+// gaveUp reports whether the client has left.
+func (v *Invocation) gaveUp() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	at, f = v.wallAt, v.w.limits.wallFailure
+	return v.canceled != nil
+}
+
+// deadline returns when a limit of wall time ends the invocation, and whether it
+// is the one to the first byte.
+func (v *Invocation) deadline() (at int64, firstByte bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	at = v.wallAt
 	if first := v.began + int64(v.w.limits.FirstByte); !v.responded.Load() && v.canceled == nil && first < at {
-		at, f = first, v.w.limits.firstByteFailure
+		return first, true
 	}
-	return at, f
+	return at, false
 }
 
 // finish ends the invocation, once, and reports whether this call did. f is nil

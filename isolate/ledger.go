@@ -74,8 +74,14 @@ func (l *ledger) relieve() (threadLost bool) {
 	if !l.above(endShare) {
 		return false
 	}
-	ins := l.r.open()
-	if len(ins) == 0 {
+	ins := slices.DeleteFunc(l.r.open(), func(in *Instance) bool { return in.ending.Load() })
+	going := int64(0)
+	for _, in := range l.r.open() {
+		if in.ending.Load() {
+			going += in.cage.Load()
+		}
+	}
+	if len(ins) == 0 || l.cage.Load()-going <= l.maxCage/100*endShare {
 		return false
 	}
 	in := slices.MaxFunc(ins, func(a, b *Instance) int { return cmp.Compare(a.cage.Load(), b.cage.Load()) })

@@ -1,7 +1,6 @@
 package isolate_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -108,12 +107,7 @@ func TestClientDoesNotWaitForTheEngine(t *testing.T) {
 		release = make(chan struct{})
 		w := b.worker("w", limits(func(l *isolate.Limits) { l.CPU = 50 * time.Millisecond }))
 		began := time.Now()
-		c, p := newCall()
-		returned := make(chan struct{})
-		go func() {
-			defer close(returned)
-			c.Invocation = w.Invoke(context.Background(), p).(*isolate.Invocation)
-		}()
+		c := invokeApart(w)
 		f := <-c.failed
 		if d := c.at.Sub(began); f.Outcome != outcome.CPUExceeded || d > 52*time.Millisecond {
 			t.Errorf("%v after %v", f, d)
@@ -131,7 +125,7 @@ func TestClientDoesNotWaitForTheEngine(t *testing.T) {
 		}
 		wantOK(t, invoke(w, args(op.Null)))
 		close(release)
-		<-returned
+		<-c.returned
 		synctest.Wait()
 		if s := b.r.Stats(); s.Stuck != 0 || s.Isolates != 1 {
 			t.Errorf("Stats after the slice came back = %+v", s)
@@ -153,7 +147,7 @@ func TestStuckInstanceFailsItsOthers(t *testing.T) {
 		w := b.worker("w", limits(func(l *isolate.Limits) { l.CPU = 50 * time.Millisecond }))
 		other := invoke(w, args(op.Null))
 		began := time.Now()
-		go invoke(w)
+		invokeApart(w)
 		wantFailure(t, other, outcome.Fatal, "given up")
 		if d := other.at.Sub(began); d < 10*time.Second || d > 11*time.Second {
 			t.Errorf("the other one failed after %v", d)
@@ -208,7 +202,7 @@ func TestWallLimitInsideASlice(t *testing.T) {
 func TestWallLimitOfThoseThatWait(t *testing.T) {
 	run(t, setup{scripts: map[string]enginefake.Script{"w": {"fetch": spinIf}}}, func(t *testing.T, b *bench) {
 		w := b.worker("w", limits(func(l *isolate.Limits) { l.CPU, l.FirstByte = 10*time.Second, 3*time.Second }))
-		go invoke(w, args(op.String("spin")))
+		invokeApart(w, args(op.String("spin")))
 		synctest.Wait()
 		time.Sleep(time.Second)
 		waits := invoke(w)

@@ -111,8 +111,9 @@ func limits(change func(*isolate.Limits)) func(*isolate.WorkerConfig) {
 // call is an invocation with what its OnFail was given.
 type call struct {
 	*isolate.Invocation
-	failed chan *outcome.Failure // what OnFail was called with
-	at     time.Time             // when
+	failed   chan *outcome.Failure // what OnFail was called with
+	at       time.Time             // when
+	returned chan struct{}         // closed when Invoke has returned
 }
 
 // invoke sends a fetch event. It returns when Invoke does.
@@ -122,12 +123,24 @@ func invoke(w *isolate.Worker, change ...func(*op.InvokeParams)) *call {
 
 func invokeCtx(ctx context.Context, w *isolate.Worker, change ...func(*op.InvokeParams)) *call {
 	c, p := newCall(change...)
-	c.Invocation = w.Invoke(ctx, p).(*isolate.Invocation)
+	c.send(ctx, w, p)
 	return c
 }
 
+// invokeApart sends a fetch event from a goroutine of its own.
+func invokeApart(w *isolate.Worker, change ...func(*op.InvokeParams)) *call {
+	c, p := newCall(change...)
+	go c.send(context.Background(), w, p)
+	return c
+}
+
+func (c *call) send(ctx context.Context, w *isolate.Worker, p op.InvokeParams) {
+	c.Invocation = w.Invoke(ctx, p).(*isolate.Invocation)
+	close(c.returned)
+}
+
 func newCall(change ...func(*op.InvokeParams)) (*call, op.InvokeParams) {
-	c := &call{failed: make(chan *outcome.Failure, 1)}
+	c := &call{failed: make(chan *outcome.Failure, 1), returned: make(chan struct{})}
 	p := op.InvokeParams{Handler: "fetch", Request: "req"}
 	for _, f := range change {
 		f(&p)
@@ -160,6 +173,7 @@ func over(c *call) bool {
 // wantOK waits for the end of an invocation, which must be a good one.
 func wantOK(t *testing.T, c *call) {
 	t.Helper()
+	<-c.returned
 	<-c.Ended()
 	if f := c.Failure(); f != nil {
 		t.Errorf("failure = %v, want none", f)
@@ -173,6 +187,7 @@ func wantOK(t *testing.T, c *call) {
 // outcome and mention a text.
 func wantFailure(t *testing.T, c *call, o outcome.Outcome, text string) *outcome.Failure {
 	t.Helper()
+	<-c.returned
 	<-c.Ended()
 	f := c.Failure()
 	if f == nil {

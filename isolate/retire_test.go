@@ -40,7 +40,7 @@ func TestUndeliveredStartsMoveUnseen(t *testing.T) {
 				if err := w.Boot(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				go invoke(w, args(op.String("busy")))
+				invokeApart(w, args(op.String("busy")))
 				synctest.Wait()
 				attached := 0
 				body := &closer{}
@@ -169,8 +169,7 @@ func TestFatal(t *testing.T) {
 		for i, delay := range []time.Duration{100, 200, 400, 800, 1600, 3200, 6400, 10000, 10000} {
 			delay *= time.Millisecond
 			other := invoke(w, args(op.String("wait")))
-			c, p := newCall(args(op.String("die")))
-			go w.Invoke(context.Background(), p)
+			c := invokeApart(w, args(op.String("die")))
 			f := <-c.failed
 			if f.Outcome != outcome.Fatal || f.Err == nil {
 				t.Errorf("failure = %v", f)
@@ -202,7 +201,7 @@ func TestFatalWhileOthersWait(t *testing.T) {
 	}}
 	run(t, setup{scripts: map[string]enginefake.Script{"w": script}}, func(t *testing.T, b *bench) {
 		w := b.worker("w")
-		go invoke(w, args(op.Null))
+		invokeApart(w, args(op.Null))
 		synctest.Wait()
 		c := invoke(w)
 		f := wantFailure(t, c, outcome.Fatal, "given up")
@@ -228,8 +227,7 @@ func TestFatalWhileAnIsolateIsMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b = newBench(t, s)
 		w := b.worker("w")
-		c, p := newCall()
-		go w.Invoke(context.Background(), p)
+		c := invokeApart(w)
 		if f := <-c.failed; f.Outcome != outcome.Fatal {
 			t.Errorf("failure = %v", f)
 		}
@@ -297,7 +295,7 @@ func TestCancelBeforeTheStart(t *testing.T) {
 	}}
 	run(t, setup{scripts: map[string]enginefake.Script{"w": script}}, func(t *testing.T, b *bench) {
 		w := b.worker("w")
-		go invoke(w, args(op.Null))
+		invokeApart(w, args(op.Null))
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
 		c := invokeCtx(ctx, w)

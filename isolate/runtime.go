@@ -190,6 +190,8 @@ const (
 	tidyEvery = time.Second
 	// tidyTrims bounds the collections of one round: each takes about 4 ms.
 	tidyTrims = 25
+	// trimPause is what an instance that wakes up now and then is spared.
+	trimPause = 30 * time.Second
 )
 
 // tidy gives memory of idle instances back and closes those that were idle for
@@ -199,15 +201,17 @@ func (r *Runtime) tidy() {
 		now := r.clock()
 		trims := 0
 		for _, in := range r.open() {
-			idle := time.Duration(now - in.lastUsed.Load())
+			used, trimmed := in.lastUsed.Load(), in.trimmed.Load()
+			idle := time.Duration(now - used)
+			trim := used >= trimmed && (trimmed == 0 || now-trimmed >= int64(trimPause))
 			switch {
 			case idle >= r.cfg.IdleAfter && in.claimIdle():
 				if in.disposeIn(true) {
 					return true
 				}
-			case idle >= tidyEvery && trims < tidyTrims && !in.trimmed.Load() && in.claim():
+			case idle >= tidyEvery && trim && trims < tidyTrims && in.claim():
 				trims++
-				in.trimmed.Store(true)
+				in.trimmed.Store(now)
 				if !in.call.do(true, in.iso.Idle) {
 					return true
 				}

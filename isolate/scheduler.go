@@ -45,13 +45,13 @@ func (s *scheduler) start(in *Instance) {
 }
 
 // runHere runs an instance, which the caller made active, on this goroutine when
-// a core is free and nobody waits for one; else the instance waits. A goroutine
-// that is no task of the runtime leaves once own is answered, or the instance has
-// started when own is nil. The result says whether the goroutine was lost.
-func (s *scheduler) runHere(in *Instance, own *Invocation, task bool) (threadLost bool) {
+// a core is free and nobody waits for one; else the instance waits. The goroutine
+// leaves once own is answered, or the instance has started when own is nil. The
+// result says whether it was lost.
+func (s *scheduler) runHere(in *Instance, own *Invocation) (threadLost bool) {
 	if s.queued.Load() == 0 {
 		if sl := s.acquire(); sl != nil {
-			return s.run(sl, in, own, task)
+			return s.run(sl, in, own, false)
 		}
 	}
 	s.push(in)

@@ -1,7 +1,6 @@
 package isolate_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -25,9 +24,7 @@ func TestLongSlicesLendTheirCore(t *testing.T) {
 		var spinners []*call
 		for range 10 {
 			w := b.worker("spin")
-			c, p := newCall()
-			spinners = append(spinners, c)
-			go func() { w.Invoke(context.Background(), p) }()
+			spinners = append(spinners, invokeApart(w))
 			synctest.Wait()
 			if q := invoke(quiet); !over(q) {
 				wantOK(t, q)
@@ -58,9 +55,7 @@ func TestExtraRunnersAreBounded(t *testing.T) {
 		var cs []*call
 		for range 6 {
 			w := b.worker("spin")
-			c, p := newCall()
-			cs = append(cs, c)
-			go w.Invoke(context.Background(), p)
+			cs = append(cs, invokeApart(w))
 		}
 		time.Sleep(100 * time.Millisecond)
 		synctest.Wait()
@@ -95,13 +90,10 @@ func TestInstancesTakeTurns(t *testing.T) {
 				if w == wb && i >= 4 {
 					continue
 				}
-				c, p := newCall()
-				cs = append(cs, c)
-				go func() { c.Invocation = w.Invoke(context.Background(), p).(*isolate.Invocation) }()
+				cs = append(cs, invokeApart(w))
 				synctest.Wait()
 			}
 		}
-		time.Sleep(time.Second)
 		for _, c := range cs {
 			wantOK(t, c)
 		}
@@ -160,7 +152,7 @@ func TestEventsAreBatched(t *testing.T) {
 	}}
 	run(t, setup{scripts: map[string]enginefake.Script{"w": script}}, func(t *testing.T, b *bench) {
 		w := b.worker("w")
-		go invoke(w, args(op.Null))
+		invokeApart(w, args(op.Null))
 		synctest.Wait()
 		var cs []*call
 		for range 100 {

@@ -79,7 +79,7 @@ func TestInvokeAllocations(t *testing.T) {
 		if v := w.Invoke(ctx, p); v.Failure() != nil {
 			panic(fmt.Sprint(v.Failure()))
 		}
-	}); n > 3 {
-		t.Errorf("Invoke allocates %v times, want at most 3", n)
+	}); n > 2 {
+		t.Errorf("Invoke allocates %v times, want at most 2", n)
 	}
 }

@@ -73,9 +73,10 @@ func TestStress(t *testing.T) {
 				}
 				ctx, cancel := context.WithCancel(context.Background())
 				c, p := newCall(args(op.String(kind)))
+				w := ws[rnd.IntN(len(ws))]
 				ended := make(chan *outcome.Failure, 1)
 				go func() {
-					v := ws[rnd.IntN(len(ws))].Invoke(ctx, p)
+					v := w.Invoke(ctx, p)
 					<-v.Ended()
 					ended <- v.Failure()
 				}()

@@ -98,7 +98,6 @@ func (in *Instance) quota() int {
 // delivered, execute its commands, and end what has to end. v is the watchdog's
 // verdict, nil when there is none.
 func (in *Instance) conclude(res *SliceResult, v *verdict) {
-	in.trimmed.Store(false)
 	exceeded := in.charge(res)
 	in.run.advance(res.Events)
 	in.execute(res.Commands)
@@ -311,7 +310,7 @@ func (v *Invocation) stranded() bool {
 }
 
 // rest ends a turn and reports whether another one is wanted; if not, the
-// instance is no longer active.
+// instance is no longer the runner's.
 func (in *Instance) rest() (more bool) {
 	in.mu.Lock()
 	if in.moreLocked() {
@@ -325,7 +324,7 @@ func (in *Instance) rest() (more bool) {
 	case closing:
 		in.r.spawn(in.dispose)
 	case in.w.cache.Load() == cacheWanted && in.w.cache.CompareAndSwap(cacheWanted, cacheMade):
-		in.r.spawn(in.makeCodeCache)
+		in.cacheLater()
 	}
 	return false
 }

@@ -141,7 +141,8 @@ func (w *Worker) Invoke(ctx context.Context, p op.InvokeParams) op.Running {
 	return v
 }
 
-// submit gives an invocation to an instance, and runs it when nobody else does.
+// submit gives an invocation to an instance, and runs it when nobody else does:
+// on the caller's goroutine or, for a task of the runtime, on one of its own.
 func (w *Worker) submit(v, own *Invocation, task bool) (threadLost bool) {
 	for {
 		in, launch, f := w.open()
@@ -155,13 +156,17 @@ func (w *Worker) submit(v, own *Invocation, task bool) (threadLost bool) {
 			w.arm(at)
 		}
 		if launch && w.launch(in, own, task) {
-			return true
+			return true // and v waits in an instance that is lost, too
 		}
 		switch res {
 		case enqueued, wasOver:
 			return false
 		case mustRun:
-			return w.r.sched.runHere(in, own, task)
+			if task {
+				w.r.sched.start(in)
+				return false
+			}
+			return w.r.sched.runHere(in, own)
 		case full:
 			v.finish(w.limits.queueFailure())
 			return false
@@ -182,7 +187,9 @@ func (w *Worker) place(vs []*Invocation) {
 	}
 	w.r.spawn(func() (threadLost bool) {
 		for i, v := range vs {
-			if w.submit(v, nil, true) {
+			if v.gaveUp() {
+				v.finish(nil)
+			} else if w.submit(v, nil, true) {
 				w.place(vs[i+1:])
 				return true
 			}
@@ -411,9 +418,11 @@ func (w *Worker) sweep() {
 	w.mu.Unlock()
 	next := int64(0)
 	for _, v := range all {
-		at, f := v.deadline()
-		if at <= now {
-			v.timeOut(f())
+		at, firstByte := v.deadline()
+		if at <= now && firstByte {
+			v.timeOut(w.limits.firstByteFailure())
+		} else if at <= now {
+			v.timeOut(w.limits.wallFailure())
 		} else if next == 0 || at < next {
 			next = at
 		}

@@ -362,8 +362,7 @@ func TestDrainDeadline(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run(t, setup{scripts: map[string]enginefake.Script{"w": {"fetch": fetch}}}, func(t *testing.T, b *bench) {
 				w := b.worker("w", limits(func(l *isolate.Limits) { l.CPU = time.Hour }))
-				c, p := newCall()
-				go func() { c.Invocation = w.Invoke(context.Background(), p).(*isolate.Invocation) }()
+				c := invokeApart(w)
 				synctest.Wait()
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
@@ -431,8 +430,14 @@ func TestCodeCacheIsMadeOnce(t *testing.T) {
 		}
 		for range 3 {
 			wantOK(t, invoke(w))
-			synctest.Wait()
 		}
+		if n := b.engine.Caches.Load(); n != 0 {
+			t.Errorf("%d caches were made while requests come", n)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		wantOK(t, invoke(w))
+		time.Sleep(time.Second)
 		if n := b.engine.Caches.Load(); n != 1 {
 			t.Errorf("%d caches were made", n)
 		}
