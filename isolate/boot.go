@@ -68,7 +68,11 @@ func (w *Worker) launch(in *Instance, own *Invocation, task bool) (threadLost bo
 		in.timeUp(w.limits.startupWallFailure())
 	})
 	in.mu.Unlock()
-	if err := in.iso.SetProgram(w.program); err != nil {
+	var err error
+	if !in.call.do(task, func() { err = in.iso.SetProgram(w.program) }) {
+		return true
+	}
+	if err != nil {
 		in.failBoot(w.bootFailure(fmt.Errorf("attach program: %w", err)), true)
 	} else {
 		in.Emit("load", 0, in.loadArgs()...)

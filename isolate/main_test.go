@@ -36,6 +36,7 @@ type setup struct {
 	config  isolate.Config
 	ops     []op.Op
 	newHook func(p isolate.Params, host isolate.EngineHost) error
+	upkeep  func(what string, host isolate.EngineHost)
 }
 
 // run runs a test in a bubble, where time passes only when everybody waits.
@@ -50,7 +51,7 @@ func run(t *testing.T, s setup, test func(t *testing.T, b *bench)) {
 
 func newBench(t testing.TB, s setup) *bench {
 	b := &bench{t: t, log: &logBuffer{}, gates: &gates{m: map[string]chan struct{}{}}, lost: make(chan isolate.Stats, 100)}
-	b.engine = enginefake.New(enginefake.Config{Ops: append(s.ops, b.gates.ops()...), Scripts: s.scripts, New: s.newHook})
+	b.engine = enginefake.New(enginefake.Config{Ops: append(s.ops, b.gates.ops()...), Scripts: s.scripts, New: s.newHook, Maintain: s.upkeep})
 	cfg := s.config
 	cfg.Engine = b.engine
 	cfg.Log = slog.New(slog.NewTextHandler(b.log, nil))

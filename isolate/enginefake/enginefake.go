@@ -35,6 +35,9 @@ type Config struct {
 	// New is called by Engine.New before an isolate is made, nil to do without. An
 	// error refuses it.
 	New func(p isolate.Params, host isolate.EngineHost) error
+	// Maintain is called by Idle, MakeCodeCache and Close of an isolate, nil to do
+	// without.
+	Maintain func(what string, host isolate.EngineHost)
 }
 
 // Engine implements isolate.Engine.
@@ -133,6 +136,7 @@ type program struct {
 func (p *program) MakeCodeCache(iso isolate.Isolate) (int, error) {
 	iso.(*fakeIsolate).enter()
 	defer iso.(*fakeIsolate).leave()
+	iso.(*fakeIsolate).maintain("MakeCodeCache")
 	p.e.Caches.Add(1)
 	return 1, nil
 }

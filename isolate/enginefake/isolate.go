@@ -193,7 +193,14 @@ func (f *fakeIsolate) Probe() isolate.Probe {
 func (f *fakeIsolate) Idle() {
 	f.enter()
 	defer f.leave()
+	f.maintain("Idle")
 	f.e.Idled.Add(1)
+}
+
+func (f *fakeIsolate) maintain(what string) {
+	if f.e.cfg.Maintain != nil {
+		f.e.cfg.Maintain(what, f.host)
+	}
 }
 
 // Memory returns what Ctx.SetMemory set.
@@ -207,6 +214,7 @@ func (f *fakeIsolate) Memory() isolate.Memory {
 func (f *fakeIsolate) Close() error {
 	f.enter()
 	defer f.leave()
+	f.maintain("Close")
 	f.closed.Store(true)
 	f.e.Closed.Add(1)
 	return nil
