@@ -275,7 +275,7 @@ func (v *Invocation) watch(ctx context.Context) {
 	}
 }
 
-// enter makes the invocation wait in an instance; false when it is over.
+// enterLocked makes the invocation wait in an instance; false when it is over.
 // Instance.mu is held.
 func (v *Invocation) enterLocked(in *Instance, cold bool) bool {
 	v.mu.Lock()

@@ -13,41 +13,46 @@ import (
 	"github.com/edge-runtime/edge/isolate/outcome"
 )
 
+// mixed does what its argument says.
+var mixed = enginefake.Script{
+	"fetch": func(c *enginefake.Ctx, args []op.Value) {
+		switch args[0].Text() {
+		case "ok":
+			hello(c, nil)
+		case "later":
+			c.Async("op_later", func(c *enginefake.Ctx, _ op.Value, err *op.Error) {
+				if err != nil {
+					c.Throw(err.Msg)
+					return
+				}
+				hello(c, nil)
+			})
+		case "spin":
+			c.Spin()
+		case "heap":
+			c.ExhaustHeap()
+		case "throw":
+			c.Throw("oops")
+		case "silent":
+		case "die":
+			c.Die("gone")
+		}
+	},
+}
+
+// allowed are the outcomes besides ok that each argument may lead to.
+var allowed = map[string][]outcome.Outcome{
+	"ok": {}, "later": {outcome.Exception}, "throw": {outcome.Exception}, "silent": {outcome.NoResponse},
+	"spin": {outcome.CPUExceeded}, "heap": {outcome.MemoryExceeded}, "die": {},
+}
+
+// common may befall any invocation because of others.
+var common = []outcome.Outcome{outcome.Fatal, outcome.MemoryExceeded, outcome.LoadShed, outcome.Canceled}
+
 // Many clients, few isolates, and everything that can go wrong at once, in real
 // time: each invocation ends exactly once, with an outcome that its script can
 // have, and nothing is left behind.
 func TestStress(t *testing.T) {
-	mixed := enginefake.Script{
-		"fetch": func(c *enginefake.Ctx, args []op.Value) {
-			switch args[0].Text() {
-			case "ok":
-				hello(c, nil)
-			case "later":
-				c.Async("op_later", func(c *enginefake.Ctx, _ op.Value, err *op.Error) {
-					if err != nil {
-						c.Throw(err.Msg)
-						return
-					}
-					hello(c, nil)
-				})
-			case "spin":
-				c.Spin()
-			case "heap":
-				c.ExhaustHeap()
-			case "throw":
-				c.Throw("oops")
-			case "silent":
-			case "die":
-				c.Die("gone")
-			}
-		},
-	}
-	allowed := map[string][]outcome.Outcome{
-		"ok": {}, "later": {outcome.Exception}, "throw": {outcome.Exception}, "silent": {outcome.NoResponse},
-		"spin": {outcome.CPUExceeded}, "heap": {outcome.MemoryExceeded}, "die": {},
-	}
-	// What may befall any invocation because of others.
-	common := []outcome.Outcome{outcome.Fatal, outcome.MemoryExceeded, outcome.LoadShed, outcome.Canceled}
 	later := op.Op{Name: "op_later", Mode: op.Async, Func: func(c *op.Call) error {
 		go c.Resolve(op.Null)
 		return nil
