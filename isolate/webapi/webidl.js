@@ -20,7 +20,6 @@ const {
   ArrayIteratorPrototype,
   ArrayPrototypePush,
   ArrayPrototypeSort,
-  ArrayPrototypeSymbolIterator,
   BigInt,
   BigIntAsIntN,
   BigIntAsUintN,
