@@ -544,12 +544,13 @@ export function dispatchTrusted(target, event) {
  */
 export function defineEventHandler(object, type) {
   const name = `on${type}`;
+  const owner = (receiver) => (object === global ? global : targetInternals.receiver(receiver));
   const accessors = {
     get [name]() {
-      return targetInternals.handlers(targetInternals.receiver(this)).get(type)?.value ?? null;
+      return targetInternals.handlers(owner(this)).get(type)?.value ?? null;
     },
     set [name](value) {
-      const target = targetInternals.receiver(this);
+      const target = owner(this);
       const handlers = targetInternals.handlers(target);
       const handler = handlers.get(type);
       if (!webidl.isObject(value)) {

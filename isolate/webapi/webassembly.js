@@ -144,7 +144,7 @@ function checked(args, prefix) {
   let bytes = bytesOf(source);
   if (args.length > 1) bytes = TypedArrayPrototypeSlice(bytes);
   if (usesSharedMemory(bytes)) throw new TypeError(`${prefix}: ${why}`);
-  return args.length > 1 ? [bytes, args[1], args[2]] : [source];
+  return args.length > 1 ? [bytes, args[1], args[2]] : [bytes];
 }
 
 // https://webassembly.github.io/spec/js-api/#dom-memory-memory
@@ -169,8 +169,10 @@ function Module(...args) {
 
 const functions = {
   // https://webassembly.github.io/spec/js-api/#dom-webassembly-validate
-  validate(bytes) {
-    return WebAssemblyValidate(bytes) && !usesSharedMemory(bytesOf(bytes));
+  validate(source) {
+    if (!webidl.isBufferSource(source)) return WebAssemblyValidate(source);
+    const bytes = bytesOf(source);
+    return WebAssemblyValidate(bytes) && !usesSharedMemory(bytes);
   },
   // https://webassembly.github.io/spec/js-api/#dom-webassembly-compile
   compile(...args) {
