@@ -3,7 +3,7 @@
 
 import { primordials } from "edge:primordials";
 import { inspect } from "edge:inspect";
-import { native_invocation, native_now, op_log } from "edge:ops";
+import { native_invocation, native_now, native_proxy_target, op_log } from "edge:ops";
 
 export { inspect };
 
@@ -94,6 +94,11 @@ export function formatLog(args) {
   return out;
 }
 
+/** Reports whether console.table takes a value apart: no proxies, their traps would run. */
+function isTabular(value) {
+  return typeof value === "object" && value !== null && native_proxy_target(value) === undefined;
+}
+
 /** The cells of console.table: rows by index, columns by property. */
 function tableCells(data, properties) {
   const columns = ["(index)"];
@@ -102,7 +107,7 @@ function tableCells(data, properties) {
   const add = (index, value) => {
     const cells = new SafeMap();
     cells.set("(index)", index);
-    if (typeof value === "object" && value !== null) {
+    if (isTabular(value)) {
       const keys = ReflectOwnKeys(value);
       for (let i = 0; i < keys.length; i++) {
         const desc = ReflectGetOwnPropertyDescriptor(value, keys[i]);
@@ -237,7 +242,7 @@ export function createConsole(print) {
     },
     // https://console.spec.whatwg.org/#table
     table(tabularData = undefined, properties = undefined) {
-      if (typeof tabularData !== "object" || tabularData === null) {
+      if (!isTabular(tabularData)) {
         logger("log", [tabularData]);
         return;
       }

@@ -7,7 +7,6 @@ import { primordials } from "edge:primordials";
 import { native_preview_entries, native_promise_state, native_proxy_target } from "edge:ops";
 
 const {
-  Array,
   ArrayBufferIsView,
   ArrayBufferPrototypeGetByteLength,
   ArrayIsArray,
@@ -36,10 +35,10 @@ const {
   ReflectGetPrototypeOf,
   ReflectOwnKeys,
   RegExpPrototypeExec,
+  RegExpPrototypeGetSource,
   SafeMap,
   String,
   StringPrototypeIncludes,
-  StringPrototypeRepeat,
   StringPrototypeReplaceAll,
   StringPrototypeSlice,
   StringPrototypeStartsWith,
@@ -275,9 +274,8 @@ const flagNames = [
 function regExpText(re) {
   let flags = "";
   for (let i = 0; i < flagNames.length; i++) if (flagNames[i][1](re)) flags += flagNames[i][0];
-  return `/${primordials_source(re)}/${flags}`;
+  return `/${RegExpPrototypeGetSource(re)}/${flags}`;
 }
-const primordials_source = primordials.RegExpPrototypeGetSource;
 
 function functionText(fn) {
   const name = ReflectGetOwnPropertyDescriptor(fn, "name")?.value;
@@ -421,7 +419,7 @@ const builtins = new SafeMap([
   [primordials.WeakSetPrototype, [(o) => primordials.WeakSetPrototypeHas(o, o), opaque("<items unknown>")]],
   [primordials.WeakRefPrototype, [(o) => primordials.WeakRefPrototypeDeref(o), opaque("<target unknown>")]],
   [primordials.DatePrototype, [DatePrototypeGetTime, (o) => (DatePrototypeGetTime(o) === DatePrototypeGetTime(o) ? DatePrototypeToISOString(o) : "Invalid Date")]],
-  [primordials.RegExpPrototype, [primordials_source, regExpText]],
+  [primordials.RegExpPrototype, [RegExpPrototypeGetSource, regExpText]],
   [primordials.BooleanPrototype, [BooleanPrototypeValueOf, boxed("Boolean", BooleanPrototypeValueOf)]],
   [primordials.NumberPrototype, [NumberPrototypeValueOf, boxed("Number", NumberPrototypeValueOf)]],
   [primordials.StringPrototype, [StringPrototypeValueOf, boxed("String", StringPrototypeValueOf)]],
