@@ -13,7 +13,6 @@ const {
   ArrayPrototypeJoin,
   ArrayPrototypePush,
   ArrayPrototypeUnshift,
-  Error,
   ErrorCaptureStackTrace,
   MathMax,
   MathMin,
@@ -177,45 +176,54 @@ function label(value) {
 }
 
 /**
- * Makes a console namespace. https://console.spec.whatwg.org/#console-namespace
- * @param {(level: "debug" | "log" | "info" | "warn" | "error", text: string) => void} print
- * @returns {object}
+ * What a console's methods share.
+ * @typedef {{emit: (level: string, message: string) => void, logger: (level: string, args: any[]) => void,
+ *   open: () => void, close: () => void, reset: () => void}} Output
  */
-export function createConsole(print) {
-  const counts = new SafeMap();
-  const started = new SafeMap();
+
+/** @returns {Output} */
+function createOutput(print) {
   // Groups belong to the invocation that opened them: one that ends in the
   // middle of a group does not indent the lines of the next.
-  const groups = { invocation: 0, depth: 0 };
-
-  const depth = () => {
+  let owner = 0;
+  let depth = 0;
+  const enter = () => {
     const invocation = native_invocation();
-    if (groups.invocation !== invocation) {
-      groups.invocation = invocation;
-      groups.depth = 0;
+    if (owner !== invocation) {
+      owner = invocation;
+      depth = 0;
     }
-    return groups.depth;
   };
   const emit = (level, message) => {
-    const level2 = MathMin(depth(), maxIndent);
-    if (level2 > 0) {
-      const space = StringPrototypeRepeat("  ", level2);
+    enter();
+    if (depth > 0) {
+      const space = StringPrototypeRepeat("  ", MathMin(depth, maxIndent));
       message = space + StringPrototypeReplaceAll(message, "\n", `\n${space}`);
     }
     print(level, message);
   };
-  // https://console.spec.whatwg.org/#logger
-  const logger = (level, args) => {
-    if (args.length > 0) emit(level, formatLog(args));
+  return {
+    emit,
+    // https://console.spec.whatwg.org/#logger
+    logger: (level, args) => {
+      if (args.length > 0) emit(level, formatLog(args));
+    },
+    open: () => {
+      enter();
+      depth++;
+    },
+    close: () => {
+      enter();
+      depth = MathMax(0, depth - 1);
+    },
+    reset: () => {
+      depth = 0;
+    },
   };
-  const open = (data) => {
-    logger("log", data);
-    depth();
-    groups.depth++;
-  };
-  const elapsed = (name) => `${name}: ${MathRound((native_now() - started.get(name)) * 10) / 10}ms`;
+}
 
-  // The namespace object has a prototype of its own, for historical reasons.
+// https://console.spec.whatwg.org/#logging
+function loggingMethods({ emit, logger, reset }) {
   const methods = {
     // https://console.spec.whatwg.org/#assert
     assert(condition = false, ...data) {
@@ -226,7 +234,7 @@ export function createConsole(print) {
     },
     // https://console.spec.whatwg.org/#clear
     clear() {
-      groups.depth = 0;
+      reset();
     },
     debug(...data) {
       logger("debug", data);
@@ -268,6 +276,14 @@ export function createConsole(print) {
     dirxml(...data) {
       logger("log", data);
     },
+  };
+  return methods;
+}
+
+// https://console.spec.whatwg.org/#counting
+function countingMethods({ emit }) {
+  const counts = new SafeMap();
+  return {
     // https://console.spec.whatwg.org/#count
     count(name = undefined) {
       name = label(name);
@@ -280,18 +296,37 @@ export function createConsole(print) {
       name = label(name);
       if (!counts.delete(name)) emit("warn", `Count for '${name}' does not exist`);
     },
-    // https://console.spec.whatwg.org/#group
-    group(...data) {
-      open(data);
-    },
-    // https://console.spec.whatwg.org/#groupcollapsed
-    groupCollapsed(...data) {
-      open(data);
-    },
-    // https://console.spec.whatwg.org/#groupend
-    groupEnd() {
-      groups.depth = MathMax(0, depth() - 1);
-    },
+  };
+}
+
+// https://console.spec.whatwg.org/#grouping
+const groupingMethods = ({ logger, open, close }) => ({
+  // https://console.spec.whatwg.org/#group
+  group(...data) {
+    logger("log", data);
+    open();
+  },
+  // https://console.spec.whatwg.org/#groupcollapsed
+  groupCollapsed(...data) {
+    logger("log", data);
+    open();
+  },
+  // https://console.spec.whatwg.org/#groupend
+  groupEnd() {
+    close();
+  },
+});
+
+// https://console.spec.whatwg.org/#timing
+function timingMethods({ emit }) {
+  const started = new SafeMap();
+  const elapsed = (name) => `${name}: ${MathRound((native_now() - started.get(name)) * 10) / 10}ms`;
+  const missing = (name) => {
+    if (started.has(name)) return false;
+    emit("warn", `Timer '${name}' does not exist`);
+    return true;
+  };
+  return {
     // https://console.spec.whatwg.org/#time
     time(name = undefined) {
       name = label(name);
@@ -301,25 +336,35 @@ export function createConsole(print) {
     // https://console.spec.whatwg.org/#timelog
     timeLog(name = undefined, ...data) {
       name = label(name);
-      if (!started.has(name)) {
-        emit("warn", `Timer '${name}' does not exist`);
-        return;
-      }
-      ArrayPrototypeUnshift(data, elapsed(name));
-      emit("info", formatLog(["%s", ...data]));
+      if (missing(name)) return;
+      ArrayPrototypeUnshift(data, "%s", elapsed(name));
+      emit("info", formatLog(data));
     },
     // https://console.spec.whatwg.org/#timeend
     timeEnd(name = undefined) {
       name = label(name);
-      if (!started.has(name)) {
-        emit("warn", `Timer '${name}' does not exist`);
-        return;
-      }
+      if (missing(name)) return;
       const message = elapsed(name);
       started.delete(name);
       emit("info", message);
     },
   };
+}
+
+/**
+ * Makes a console namespace. https://console.spec.whatwg.org/#console-namespace
+ * @param {(level: "debug" | "log" | "info" | "warn" | "error", text: string) => void} print
+ * @returns {object}
+ */
+export function createConsole(print) {
+  const output = createOutput(print);
+  const methods = {
+    ...loggingMethods(output),
+    ...countingMethods(output),
+    ...groupingMethods(output),
+    ...timingMethods(output),
+  };
+  // The namespace object has a prototype of its own, for historical reasons.
   const namespace = ObjectCreate({});
   const names = ReflectOwnKeys(methods);
   for (let i = 0; i < names.length; i++) namespace[names[i]] = methods[names[i]];

@@ -11,6 +11,17 @@
 // nothing is ever read from a prototype.
 
 import { primordials } from "edge:primordials";
+import { defineTag, makeEnumerable } from "edge:webidl_interface";
+
+export {
+  configureInterface,
+  defineConstants,
+  exposeAttribute,
+  exposeInterface,
+  exposeNamespace,
+  exposeOperation,
+  illegalConstructor,
+} from "edge:webidl_interface";
 
 const {
   ArrayBufferIsView,
@@ -34,9 +45,7 @@ const {
   Number,
   NumberIsFinite,
   ObjectDefineProperty,
-  ObjectFreeze,
   ObjectSetPrototypeOf,
-  Promise,
   PromisePrototypeThen,
   PromiseResolve,
   ReflectApply,
@@ -48,7 +57,6 @@ const {
   StringPrototypeCharCodeAt,
   StringPrototypeToWellFormed,
   SymbolIterator,
-  SymbolToStringTag,
   TypeError,
   TypedArrayPrototypeGetBuffer,
   TypedArrayPrototypeGetSymbolToStringTag,
@@ -81,11 +89,6 @@ export function requiredArguments(count, required, prefix) {
   if (count < required) {
     throw new TypeError(`${prefix}: ${required} argument${required === 1 ? "" : "s"} required, but only ${count} present.`);
   }
-}
-
-/** Throws what the constructor of an interface without one throws. */
-export function illegalConstructor() {
-  throw new TypeError("Illegal constructor");
 }
 
 /**
@@ -392,15 +395,6 @@ export function createSequenceConverter(converter) {
   };
 }
 
-/**
- * FrozenArray<T>: https://webidl.spec.whatwg.org/#js-frozen-array
- * @param {Function} converter of T
- */
-export function createFrozenArrayConverter(converter) {
-  const sequence = createSequenceConverter(converter);
-  return (V, prefix, context, opts) => ObjectFreeze(sequence(V, prefix, context, opts));
-}
-
 converters["sequence<any>"] = createSequenceConverter(converters.any);
 converters["sequence<object>"] = createSequenceConverter(converters.object);
 converters["sequence<DOMString>"] = createSequenceConverter(converters.DOMString);
@@ -533,48 +527,6 @@ export function createUnionConverter(cases, fallback) {
   };
 }
 
-function makeEnumerable(object, isStatic) {
-  const keys = ReflectOwnKeys(object);
-  for (let i = 0; i < keys.length; i++) {
-    const key = keys[i];
-    if (typeof key === "symbol" || key === "constructor") continue;
-    if (isStatic && (key === "length" || key === "name" || key === "prototype")) continue;
-    const desc = ReflectGetOwnPropertyDescriptor(object, key);
-    if (!desc.configurable || desc.enumerable) continue;
-    ObjectDefineProperty(object, key, { __proto__: null, ...desc, enumerable: true });
-  }
-}
-
-function defineTag(object, tag) {
-  ObjectDefineProperty(object, SymbolToStringTag, { __proto__: null, value: tag, writable: false, enumerable: false, configurable: true });
-}
-
-/**
- * Gives a class the property attributes that Web IDL asks of an interface.
- * https://webidl.spec.whatwg.org/#js-interfaces
- * @param {Function} Class its name is the interface's
- */
-export function configureInterface(Class) {
-  makeEnumerable(Class, true);
-  makeEnumerable(Class.prototype, false);
-  defineTag(Class.prototype, Class.name);
-}
-
-/**
- * Defines the constants of an interface, on the class and on its prototype.
- * https://webidl.spec.whatwg.org/#js-constants
- * @param {Function} Class
- * @param {Record<string, number>} constants
- */
-export function defineConstants(Class, constants) {
-  const keys = ReflectOwnKeys(constants);
-  for (let i = 0; i < keys.length; i++) {
-    const desc = { __proto__: null, value: constants[keys[i]], writable: false, enumerable: true, configurable: false };
-    ObjectDefineProperty(Class, keys[i], desc);
-    ObjectDefineProperty(Class.prototype, keys[i], desc);
-  }
-}
-
 /**
  * Gives an interface keys, values, entries, forEach and @@iterator.
  * https://webidl.spec.whatwg.org/#js-iterable
@@ -640,51 +592,4 @@ export function pairIterable(name, Class, getEntries) {
     ObjectDefineProperty(Class.prototype, names[i], { __proto__: null, value: methods[names[i]], writable: true, enumerable: true, configurable: true });
   }
   ObjectDefineProperty(Class.prototype, SymbolIterator, { __proto__: null, value: methods.entries, writable: true, enumerable: false, configurable: true });
-}
-
-/**
- * Makes an interface global. https://webidl.spec.whatwg.org/#define-the-global-property-references
- * @param {string} name
- * @param {Function} Class
- */
-export function exposeInterface(name, Class) {
-  ObjectDefineProperty(global, name, { __proto__: null, value: Class, writable: true, enumerable: false, configurable: true });
-}
-
-/**
- * Makes a function an operation of the global object.
- * @param {string} name
- * @param {Function} fn
- */
-export function exposeOperation(name, fn) {
-  ObjectDefineProperty(global, name, { __proto__: null, value: fn, writable: true, enumerable: true, configurable: true });
-}
-
-/**
- * Makes a value a read-only attribute of the global object.
- * @param {string} name
- * @param {any} value
- * @param {boolean} [replaceable] assignment then puts a property in its place
- */
-export function exposeAttribute(name, value, replaceable = false) {
-  const accessors = {
-    get [name]() {
-      return value;
-    },
-    set [name](replacement) {
-      ObjectDefineProperty(global, name, { __proto__: null, value: replacement, writable: true, enumerable: true, configurable: true });
-    },
-  };
-  const { get, set } = ReflectGetOwnPropertyDescriptor(accessors, name);
-  ObjectDefineProperty(global, name, { __proto__: null, get, set: replaceable ? set : undefined, enumerable: true, configurable: true });
-}
-
-/**
- * Makes a namespace object global. https://webidl.spec.whatwg.org/#js-namespaces
- * @param {string} name
- * @param {object} namespace
- */
-export function exposeNamespace(name, namespace) {
-  defineTag(namespace, name);
-  ObjectDefineProperty(global, name, { __proto__: null, value: namespace, writable: true, enumerable: false, configurable: true });
 }
