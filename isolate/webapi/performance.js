@@ -12,6 +12,10 @@ const token = {};
 // Read when it is first asked for: the snapshot was made at another time. From
 // then on it stays, so that timeOrigin + now() never goes back.
 let origin;
+function timeOrigin() {
+  origin ??= native_wall() - native_now();
+  return origin;
+}
 
 // https://w3c.github.io/hr-time/#the-performance-interface
 export class Performance extends EventTarget {
@@ -31,13 +35,13 @@ export class Performance extends EventTarget {
   // https://w3c.github.io/hr-time/#timeorigin-attribute
   get timeOrigin() {
     if (!(#brand in this)) throw new TypeError("Illegal invocation");
-    origin ??= native_wall() - native_now();
-    return origin;
+    return timeOrigin();
   }
 
   // https://w3c.github.io/hr-time/#tojson-method
   toJSON() {
-    return { timeOrigin: this.timeOrigin };
+    if (!(#brand in this)) throw new TypeError("Illegal invocation");
+    return { timeOrigin: timeOrigin() };
   }
 }
 webidl.configureInterface(Performance);

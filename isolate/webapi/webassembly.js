@@ -16,6 +16,7 @@ const {
   DataViewPrototypeGetByteOffset,
   ObjectDefineProperty,
   PromiseReject,
+  Proxy,
   ReflectApply,
   ReflectConstruct,
   ReflectGetOwnPropertyDescriptor,
@@ -38,7 +39,6 @@ const {
 } = primordials;
 
 const why = "shared memories are not offered: workers have no threads to share them with";
-const memberNames = ["address", "index", "initial", "maximum", "minimum"];
 
 /** A position in the bytes of a module. */
 class Reader {
@@ -147,18 +147,21 @@ function checked(args, prefix) {
   return args.length > 1 ? [bytes, args[1], args[2]] : [bytes];
 }
 
+/** Stands before a descriptor: the engine reads it through this, in its own order. */
+const descriptorHandler = {
+  __proto__: null,
+  get(descriptor, key) {
+    const value = descriptor[key];
+    if (key === "shared" && value) throw new TypeError(`WebAssembly.Memory(): ${why}`);
+    return value;
+  },
+};
+
 // https://webassembly.github.io/spec/js-api/#dom-memory-memory
 function Memory(descriptor) {
   if (new.target === undefined) throw new TypeError("WebAssembly.Memory must be invoked with 'new'");
-  if (!webidl.isObject(descriptor)) return ReflectConstruct(WebAssemblyMemory, [descriptor], new.target);
-  // Read once: a getter could answer the engine otherwise than us.
-  const clean = { __proto__: null };
-  for (let i = 0; i < memberNames.length; i++) {
-    const value = descriptor[memberNames[i]];
-    if (value !== undefined) clean[memberNames[i]] = value;
-  }
-  if (descriptor.shared) throw new TypeError(`WebAssembly.Memory(): ${why}`);
-  return ReflectConstruct(WebAssemblyMemory, [clean], new.target);
+  if (webidl.isObject(descriptor)) descriptor = new Proxy(descriptor, descriptorHandler);
+  return ReflectConstruct(WebAssemblyMemory, [descriptor], new.target);
 }
 
 // https://webassembly.github.io/spec/js-api/#dom-module-module
@@ -193,7 +196,8 @@ const functions = {
 };
 
 function replace(object, name, value) {
-  ObjectDefineProperty(object, name, { __proto__: null, value, writable: true, enumerable: false, configurable: true });
+  const { enumerable } = ReflectGetOwnPropertyDescriptor(object, name);
+  ObjectDefineProperty(object, name, { __proto__: null, value, writable: true, enumerable, configurable: true });
 }
 
 /** Puts a wrapper in a constructor's place, so that nothing leads back to the engine's. */

@@ -54,7 +54,6 @@ const {
   RegExpPrototypeExec,
   SafeSet,
   String,
-  StringPrototypeCharCodeAt,
   StringPrototypeToWellFormed,
   SymbolIterator,
   TypeError,
@@ -77,6 +76,20 @@ const arrayValues = primordials.ArrayPrototype[SymbolIterator];
  */
 export function makeException(Class, message, prefix, context) {
   return new Class(`${prefix ? `${prefix}: ` : ""}${context ? context : "Value"} ${message}.`);
+}
+
+/** A context whose text is only made for an error: most conversions succeed. */
+class Place {
+  constructor(start, outer, middle, name, end) {
+    this.start = start;
+    this.outer = outer;
+    this.middle = middle;
+    this.name = name;
+    this.end = end;
+  }
+  toString() {
+    return `${this.start}${this.outer}${this.middle}${this.name}${this.end}`;
+  }
 }
 
 /**
@@ -198,19 +211,10 @@ converters.DOMString = (V, prefix, context, opts) => {
 
 const aboveByte = /[^\x00-\xff]/;
 
-/** Reports whether every code unit of s is at most 255. */
-function isByteString(s) {
-  if (s.length > 32) return RegExpPrototypeExec(aboveByte, s) === null;
-  for (let i = 0; i < s.length; i++) {
-    if (StringPrototypeCharCodeAt(s, i) > 255) return false;
-  }
-  return true;
-}
-
 // https://webidl.spec.whatwg.org/#js-ByteString
 converters.ByteString = (V, prefix, context, opts) => {
   const s = typeof V === "string" ? V : converters.DOMString(V, prefix, context, opts);
-  if (!isByteString(s)) throw makeException(TypeError, "is not a valid ByteString: it has a character above U+00FF", prefix, context);
+  if (RegExpPrototypeExec(aboveByte, s) !== null) throw makeException(TypeError, "is not a valid ByteString: it has a character above U+00FF", prefix, context);
   return s;
 };
 
@@ -271,11 +275,9 @@ export function isSharedArrayBuffer(V) {
 
 /**
  * Reports whether V is a typed array or a DataView.
- * @param {any} V
+ * @type {(V: any) => boolean}
  */
-export function isArrayBufferView(V) {
-  return ArrayBufferIsView(V);
-}
+export const isArrayBufferView = ArrayBufferIsView;
 
 /**
  * Reports whether V is an ArrayBuffer or a view.
@@ -367,7 +369,7 @@ export function sequenceFromIterable(V, method, converter, prefix, context, opts
   // its length being read anew each time.
   if (method === arrayValues && ArrayIsArray(V) && ArrayIteratorPrototype.next === arrayIterator) {
     for (let i = 0; i < V.length; i++) {
-      ArrayPrototypePush(result, converter(V[i], prefix, `${context}, index ${i}`, opts));
+      ArrayPrototypePush(result, converter(V[i], prefix, new Place("", context, ", index ", i, ""), opts));
     }
     return result;
   }
@@ -378,7 +380,7 @@ export function sequenceFromIterable(V, method, converter, prefix, context, opts
     const step = FunctionPrototypeCall(next, iterator);
     if (!isObject(step)) throw makeException(TypeError, "is not iterable: a result of its iterator is not an object", prefix, context);
     if (step.done) return result;
-    ArrayPrototypePush(result, converter(step.value, prefix, `${context}, index ${result.length}`, opts));
+    ArrayPrototypePush(result, converter(step.value, prefix, new Place("", context, ", index ", result.length, ""), opts));
   }
 }
 
@@ -418,8 +420,8 @@ export function createRecordConverter(keyConverter, valueConverter) {
     for (let i = 0; i < keys.length; i++) {
       const key = keys[i];
       if (!ReflectGetOwnPropertyDescriptor(V, key)?.enumerable) continue;
-      const name = keyConverter(key, prefix, `${context}, a key`, opts);
-      result[name] = valueConverter(V[key], prefix, `${context}, the value of '${name}'`, opts);
+      const name = keyConverter(key, prefix, new Place("", context, ", a key", "", ""), opts);
+      result[name] = valueConverter(V[key], prefix, new Place("", context, ", the value of '", name, "'"), opts);
     }
     return result;
   };
@@ -437,12 +439,14 @@ export function createRecordConverter(keyConverter, valueConverter) {
  */
 export function createDictionaryConverter(name, ...dictionaries) {
   const members = [];
+  const places = [];
   const blank = {};
   for (let d = 0; d < dictionaries.length; d++) {
     // Members are read in the lexicographical order of their names.
     const sorted = ArrayPrototypeSort(dictionaries[d], (a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
     for (let i = 0; i < sorted.length; i++) {
       ArrayPrototypePush(members, sorted[i]);
+      ArrayPrototypePush(places, `'${sorted[i].key}' of '${name}'`);
       blank[sorted[i].key] = undefined;
     }
   }
@@ -454,7 +458,7 @@ export function createDictionaryConverter(name, ...dictionaries) {
       const { key, converter, required, defaultValue } = members[i];
       const value = nullish ? undefined : V[key];
       if (value !== undefined) {
-        dict[key] = converter(value, prefix, `'${key}' of '${name}'${context ? ` (${context})` : ""}`, opts);
+        dict[key] = converter(value, prefix, context ? new Place(places[i], " (", context, ")", "") : places[i], opts);
       } else if (defaultValue !== undefined) {
         dict[key] = defaultValue();
       } else if (required) {

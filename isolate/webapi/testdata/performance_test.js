@@ -19,6 +19,7 @@ test("Performance is an EventTarget that scripts do not construct", () => {
   assert(performance instanceof Performance && performance instanceof EventTarget);
   assertThrows(() => new Performance(), TypeError, "Illegal constructor");
   assertThrows(() => Performance.prototype.now.call({}), TypeError);
+  assertThrows(() => Performance.prototype.toJSON.call({}), TypeError);
   assertEquals(Object.keys(performance.toJSON()), ["timeOrigin"]);
   assertEquals(JSON.parse(JSON.stringify(performance)), { timeOrigin: performance.timeOrigin });
 });
