@@ -16,6 +16,7 @@ import { TextDecoder, TextEncoder } from "edge:encoding";
 import { TextDecoderStream, TextEncoderStream } from "edge:encoding_streams";
 import { CustomEvent, ErrorEvent, Event, EventTarget, PromiseRejectionEvent, defineEventHandler } from "edge:event";
 import { fetch } from "edge:fetch";
+import { ExtendableEvent, FetchEvent } from "edge:fetch_event";
 import { FormData } from "edge:formdata";
 import { Headers } from "edge:headers";
 import { describeInterface } from "edge:inspect";
@@ -55,6 +56,8 @@ const interfaces = {
   ErrorEvent,
   Event,
   EventTarget,
+  ExtendableEvent,
+  FetchEvent,
   File,
   FormData,
   Headers,

@@ -71,12 +71,14 @@ export function reportError(e) {
   reportException(e);
 }
 
-// Promises whose rejection was announced and that have no handler yet.
-const outstanding = new SafeWeakSet();
+// Promises whose rejection was announced and that have no handler yet. Made when
+// it is needed: V8 cannot give a snapshot that holds a weak table a new hash seed.
+let outstanding;
 
 // https://html.spec.whatwg.org/multipage/webappapis.html#unhandled-promise-rejections
 native_unhandled((type, promise, reason) => {
   if (type === 0) {
+    outstanding ??= new SafeWeakSet();
     outstanding.add(promise);
     const event = hasListeners(global, "unhandledrejection")
       ? new PromiseRejectionEvent("unhandledrejection", { cancelable: true, promise, reason })
@@ -84,7 +86,7 @@ native_unhandled((type, promise, reason) => {
     if (event === undefined || dispatchTrusted(global, event)) op_log("error", `Uncaught (in promise) ${inspect(reason)}`);
     return;
   }
-  if (!outstanding.has(promise)) return;
+  if (!outstanding?.has(promise)) return;
   outstanding.delete(promise);
   if (hasListeners(global, "rejectionhandled")) {
     dispatchTrusted(global, new PromiseRejectionEvent("rejectionhandled", { promise, reason }));

@@ -35,6 +35,8 @@ const maxTimers = 10000;
 
 /** @type {Map<number, Timer>} */
 const timers = new SafeMap();
+/** How many of them each invocation set. @type {Map<number, number>} */
+const owned = new SafeMap();
 /** @type {Timer[]} a binary heap by deadline, then by order */
 const heap = [];
 let lastId = 0;
@@ -87,6 +89,18 @@ function unlink(timer) {
   else siftDown(last, index);
 }
 
+function add(timer) {
+  timers.set(timer.id, timer);
+  owned.set(timer.invocation, (owned.get(timer.invocation) ?? 0) + 1);
+}
+
+function remove(timer) {
+  timers.delete(timer.id);
+  const rest = owned.get(timer.invocation) - 1;
+  if (rest > 0) owned.set(timer.invocation, rest);
+  else owned.delete(timer.invocation);
+}
+
 /** Asks Go for a wake-up when the earliest deadline is another than it knows. */
 function arm() {
   const deadline = heap.length > 0 ? heap[0].deadline : Infinity;
@@ -128,7 +142,7 @@ export function startTimer(timeout, run, repeat = false) {
     run,
     every: repeat ? timeout : -1,
   };
-  timers.set(timer.id, timer);
+  add(timer);
   schedule(timer, timeout);
   arm();
   return timer.id;
@@ -141,7 +155,7 @@ export function startTimer(timeout, run, repeat = false) {
 export function stopTimer(id) {
   const timer = timers.get(id);
   if (timer === undefined) return;
-  timers.delete(id);
+  remove(timer);
   unlink(timer);
   arm();
 }
@@ -151,7 +165,7 @@ export function stopTimer(id) {
  * @param {number} invocation
  */
 export function stopTimersOf(invocation) {
-  if (timers.size === 0) return;
+  if (!owned.has(invocation)) return;
   const ids = [];
   for (const timer of timers.values()) {
     if (timer.invocation === invocation) ArrayPrototypePush(ids, timer.id);
@@ -164,11 +178,7 @@ export function stopTimersOf(invocation) {
  * @param {number} invocation
  */
 export function timersOf(invocation) {
-  let count = 0;
-  for (const timer of timers.values()) {
-    if (timer.invocation === invocation) count++;
-  }
-  return count;
+  return owned.get(invocation) ?? 0;
 }
 
 function fire(timer) {
@@ -195,7 +205,7 @@ native_on("timer", () => {
   if (heap.length > 0 && heap[0].deadline <= native_now()) {
     const timer = heap[0];
     unlink(timer);
-    if (timer.every < 0) timers.delete(timer.id);
+    if (timer.every < 0) remove(timer);
     fire(timer);
   }
   arm();
