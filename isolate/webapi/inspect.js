@@ -82,6 +82,8 @@ export function describeInterface(Class) {
   const getters = [];
   const keys = ReflectOwnKeys(prototype);
   for (let i = 0; i < keys.length; i++) {
+    // Reading body would make a stream of what may be passed on unread.
+    if (keys[i] === "body") continue;
     const { get } = ReflectGetOwnPropertyDescriptor(prototype, keys[i]);
     if (get !== undefined && typeof keys[i] === "string") ArrayPrototypePush(getters, [keys[i], get]);
   }

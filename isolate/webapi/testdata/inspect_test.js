@@ -174,3 +174,12 @@ test("objects of the platform show their attributes", () => {
   check(AbortSignal.abort("why"), "AbortSignal { aborted: true, reason: 'why', onabort: null }");
   check(Object.create(AbortSignal.prototype), "AbortSignal {}");
 });
+
+test("showing a request or a response leaves its body alone", async () => {
+  const response = new Response("hello", { status: 201, headers: { a: "b" } });
+  const text = inspect(response);
+  assert(text.startsWith("Response {\n") && text.includes("status: 201") && text.includes("headers: Headers { 'a' => 'b'"), text);
+  assert(!text.includes("body:"), text);
+  assertEquals(await response.text(), "hello");
+  check(new URLSearchParams("a=1&b=2"), "URLSearchParams { 'a' => '1', 'b' => '2' }");
+});
