@@ -1,0 +1,4 @@
+#include "instance.h"
+namespace edge {
+const Native kUrlNatives[] = {{nullptr, nullptr}};
+}
