@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -120,6 +121,8 @@ func complete(req *fetch.Request, outbound bool) {
 	req.Header.Del("content-length")
 	req.Header.Del("transfer-encoding")
 	if !outbound {
+		// On the wire the URL tells the host; the other worker looks for the header.
+		req.Header.Set("host", authority(req.URL))
 		return
 	}
 	add := func(name, value string) {
@@ -133,6 +136,15 @@ func complete(req *fetch.Request, outbound bool) {
 		add("accept-encoding", "identity")
 	}
 	add("accept-encoding", acceptEncoding)
+}
+
+// authority returns host and port of a serialised URL without credentials.
+func authority(url string) string {
+	_, rest, _ := strings.Cut(url, "//")
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	return rest
 }
 
 // running is one call of op_fetch.

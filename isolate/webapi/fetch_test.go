@@ -119,7 +119,7 @@ func TestFetchSendsWhatAUserAgentSends(t *testing.T) {
 		{name: "own values stay, framing goes", header: "accept\na/b\ncontent-length\n5\nuser-agent\nme\ntransfer-encoding\nchunked\naccept-encoding\nbr\n",
 			want: "accept: a/b|user-agent: me|accept-encoding: br"},
 		{name: "ranges are not encoded", header: "range\nbytes=0-1\n", want: "range: bytes=0-1|accept: */*|user-agent: edge|accept-encoding: identity"},
-		{name: "a service binding gets nothing added", header: "x\ncaf\xe9\n", want: "x: caf\xe9", handle: true},
+		{name: "a service binding gets the host", header: "host\nold.example\nx\ncaf\xe9\n", want: "x: caf\xe9|host: o:81", handle: true},
 	} {
 		runScript(t, record, func(s *fakeScript) {
 			handle := op.Int(0)
@@ -128,7 +128,7 @@ func TestFetchSendsWhatAUserAgentSends(t *testing.T) {
 				defer s.w.table.Take(h)
 				handle = op.Int(int64(h))
 			}
-			_, err := s.call("op_fetch", handle, op.Int(0), op.String("PUT"), op.String("http://o/"), op.ByteString([]byte(tc.header)), op.Bool(false),
+			_, err := s.call("op_fetch", handle, op.Int(0), op.String("PUT"), op.String("http://o:81/p?q"), op.ByteString([]byte(tc.header)), op.Bool(false),
 				op.Int(bodyText), op.String("text"), op.Int(-1))
 			if err != nil {
 				t.Errorf("%s: %v", tc.name, err)
