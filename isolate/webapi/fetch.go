@@ -106,9 +106,9 @@ func fetcherOf(c *op.Call) (fetch.Fetcher, error) {
 	if f, ok := c.Host().Grant("outbound").(fetch.Fetcher); ok {
 		return f, nil
 	}
-	field, _ := c.Host().Grant("field:outbound").(string)
-	if field == "" {
-		field = "globalOutbound"
+	field := "globalOutbound"
+	if h, ok := c.Host().(interface{ Field(key string) string }); ok && h.Field("outbound") != "" {
+		field = h.Field("outbound")
 	}
 	return nil, op.NotGranted("fetch", field)
 }

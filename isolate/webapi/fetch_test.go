@@ -55,7 +55,7 @@ func runScript(t *testing.T, outbound fetch.Fetcher, script func(s *fakeScript))
 	if outbound != nil {
 		w.grants["outbound"] = outbound
 	}
-	w.grants["field:outbound"] = "services.shop.worker.globalOutbound"
+	w.fields = map[string]string{"outbound": "services.shop.worker.globalOutbound"}
 	req := newRequest("GET", "http://w/", nil)
 	req.Hops = 3
 	if _, err := NewFetcher(w, "", FetcherOptions{}).Fetch(t.Context(), req); err != nil {
@@ -70,7 +70,7 @@ func TestFetchWithoutAGrantNamesTheField(t *testing.T) {
 		if e.Class != op.TypeError || e.Code != "ERR_NOT_GRANTED" || !strings.Contains(e.Msg, "set services.shop.worker.globalOutbound in") {
 			t.Errorf("rejected with %+v", e)
 		}
-		delete(s.w.grants, "field:outbound")
+		s.w.fields = nil
 		if _, err := s.fetch("http://origin.example/echo", false); !strings.Contains(err.Error(), "set globalOutbound in") {
 			t.Errorf("rejected with %v", err)
 		}
