@@ -11,7 +11,9 @@ type Abandoner interface {
 	Abandon(err error) bool
 }
 
-type abandonerKey struct{}
+// AbandonerKey is the key under which a context holds an Abandoner, for contexts
+// that bring their own.
+type AbandonerKey struct{}
 
 // WithAbandoner returns a context whose Fetch can be abandoned through a.
 //
@@ -19,13 +21,13 @@ type abandonerKey struct{}
 // Abandoner of its own, or nil, or else the failure of the inner service would
 // answer the outer request.
 func WithAbandoner(ctx context.Context, a Abandoner) context.Context {
-	return context.WithValue(ctx, abandonerKey{}, a)
+	return context.WithValue(ctx, AbandonerKey{}, a)
 }
 
 // Abandon answers the request that ctx belongs to with err and reports whether
 // it did. It serves those who learn, on another goroutine, that a Fetch cannot
 // return: its thread is inside code that nothing interrupts.
 func Abandon(ctx context.Context, err error) bool {
-	a, _ := ctx.Value(abandonerKey{}).(Abandoner)
+	a, _ := ctx.Value(AbandonerKey{}).(Abandoner)
 	return a != nil && a.Abandon(err)
 }
