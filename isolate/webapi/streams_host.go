@@ -75,7 +75,7 @@ func resolveChunk(c *op.Call, handle uint32, chunk []byte, err error) {
 	case err == nil || err == io.EOF:
 		c.Resolve(op.Null)
 	default:
-		c.Reject(readFailed(err))
+		c.Reject(bodyReadError(err))
 	}
 	dropReader(c.Host(), handle)
 }
@@ -102,7 +102,7 @@ func opBodyReadAll(c *op.Call) error {
 		case err == io.EOF:
 			c.Resolve(op.Bytes(part))
 		default:
-			c.Reject(readFailed(err))
+			c.Reject(bodyReadError(err))
 		}
 		dropReader(c.Host(), handle)
 	}()
@@ -124,9 +124,9 @@ func dropReader(h op.Host, handle uint32) {
 	}
 }
 
-// readFailed is what the script sees of an error of a body. The cause is kept
+// bodyReadError is what the script sees of an error of a body. The cause is kept
 // for the log.
-func readFailed(err error) error {
+func bodyReadError(err error) error {
 	var public *op.Error
 	var failure *outcome.Failure
 	switch {
@@ -163,7 +163,7 @@ func opBodyWrite(c *op.Call) error {
 	if err != nil {
 		return err
 	}
-	w.Write(c.Bytes(1), func(err error) { settle(c, err) })
+	w.Write(c.Bytes(1), func(err error) { settleBody(c, err) })
 	return nil
 }
 
@@ -177,12 +177,12 @@ func opBodyClosed(c *op.Call) error {
 	handle := uint32(c.Int(0))
 	w.OnClosed(func(err error) {
 		c.Host().Resources().Take(handle)
-		settle(c, err)
+		settleBody(c, err)
 	})
 	return nil
 }
 
-func settle(c *op.Call, err error) {
+func settleBody(c *op.Call, err error) {
 	if err != nil {
 		c.Reject(err)
 		return

@@ -17,8 +17,8 @@ import (
 	"github.com/edge-runtime/edge/net/fetch"
 )
 
-// answer is what an Async op settled with.
-type answer struct {
+// bodyAnswer is what an Async op settled with.
+type bodyAnswer struct {
 	v   op.Value
 	err error
 }
@@ -30,13 +30,13 @@ type bodyHost struct {
 
 	mu      sync.Mutex
 	calls   uint32
-	answers map[uint32]chan answer
+	answers map[uint32]chan bodyAnswer
 }
 
 func newBodyHost(t *testing.T) *bodyHost {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	h := &bodyHost{ctx: ctx, answers: map[uint32]chan answer{}}
+	h := &bodyHost{ctx: ctx, answers: map[uint32]chan bodyAnswer{}}
 	t.Cleanup(func() {
 		cancel()
 		if err := h.table.Close(); err != nil {
@@ -52,7 +52,7 @@ func (h *bodyHost) Settle(call, _ uint32, v op.Value, err error) {
 	h.mu.Lock()
 	ch := h.answers[call]
 	h.mu.Unlock()
-	ch <- answer{v, errors.Join(err, decodeErr)}
+	ch <- bodyAnswer{v, errors.Join(err, decodeErr)}
 }
 func (h *bodyHost) Emit(string, uint32, ...op.Value) {}
 func (h *bodyHost) Resources() *op.Table             { return &h.table }
@@ -62,14 +62,14 @@ func (h *bodyHost) Log(string, uint32, string)       {}
 func (h *bodyHost) SetTimer(float64)                 {}
 func (h *bodyHost) Grant(string) any                 { return nil }
 
-// call runs an op by name and returns where its answer arrives, and, for a Sync
+// call runs an op by name and returns where its bodyAnswer arrives, and, for a Sync
 // op, its result.
-func (h *bodyHost) call(t *testing.T, name string, args ...op.Value) (<-chan answer, op.Value) {
+func (h *bodyHost) call(t *testing.T, name string, args ...op.Value) (<-chan bodyAnswer, op.Value) {
 	t.Helper()
 	h.mu.Lock()
 	h.calls++
 	id := h.calls
-	ch := make(chan answer, 1)
+	ch := make(chan bodyAnswer, 1)
 	h.answers[id] = ch
 	h.mu.Unlock()
 	for _, o := range streamsHostOps() {
@@ -78,7 +78,7 @@ func (h *bodyHost) call(t *testing.T, name string, args ...op.Value) (<-chan ans
 		}
 		c := op.NewCall(h, nil, 0, id, args)
 		if err := o.Func(c); err != nil {
-			ch <- answer{err: err}
+			ch <- bodyAnswer{err: err}
 		}
 		return ch, c.Result()
 	}
@@ -103,36 +103,36 @@ func (h *bodyHost) open(t *testing.T) (*BodyWriter, op.Value) {
 	return w, handle
 }
 
-// closeTracker is a reader that counts its closings.
-type closeTracker struct {
+// trackedReader is a reader that counts its closings.
+type trackedReader struct {
 	io.Reader
 	mu     sync.Mutex
 	closed int
 }
 
-func (c *closeTracker) Close() error {
+func (c *trackedReader) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed++
 	return nil
 }
 
-func (c *closeTracker) count() int {
+func (c *trackedReader) count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.closed
 }
 
-func stream(s string) (*fetch.Body, *closeTracker) {
-	c := &closeTracker{Reader: strings.NewReader(s)}
+func trackedBody(s string) (*fetch.Body, *trackedReader) {
+	c := &trackedReader{Reader: strings.NewReader(s)}
 	return fetch.StreamBody(c, -1), c
 }
 
 func TestBodyReadDeliversChunksThenNull(t *testing.T) {
 	t.Parallel()
-	oneByte := &closeTracker{Reader: iotest.OneByteReader(strings.NewReader("abc"))}
-	dataErr := &closeTracker{Reader: iotest.DataErrReader(strings.NewReader("abc"))}
-	whole, _ := stream("abc")
+	oneByte := &trackedReader{Reader: iotest.OneByteReader(strings.NewReader("abc"))}
+	dataErr := &trackedReader{Reader: iotest.DataErrReader(strings.NewReader("abc"))}
+	whole, _ := trackedBody("abc")
 	tests := []struct {
 		name  string
 		body  *fetch.Body
@@ -188,7 +188,7 @@ func TestBodyReadErrorsComeAfterTheBytes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			h := newBodyHost(t)
-			r := &closeTracker{Reader: io.MultiReader(strings.NewReader("ab"), iotest.ErrReader(tt.err))}
+			r := &trackedReader{Reader: io.MultiReader(strings.NewReader("ab"), iotest.ErrReader(tt.err))}
 			_, handle := h.addReader(fetch.StreamBody(r, -1))
 			ch, _ := h.call(t, "op_body_read", handle, op.Int(10))
 			if a := <-ch; a.err != nil || string(a.v.Raw()) != "ab" {
@@ -214,7 +214,7 @@ func TestBodyReadAll(t *testing.T) {
 	t.Parallel()
 	long := bytes.Repeat([]byte("0123456789abcdef"), (2*bodyWhole+100)/16)
 	known := func(b []byte, size int64) *fetch.Body {
-		return fetch.StreamBody(&closeTracker{Reader: iotest.HalfReader(bytes.NewReader(b))}, size)
+		return fetch.StreamBody(&trackedReader{Reader: iotest.HalfReader(bytes.NewReader(b))}, size)
 	}
 	tests := []struct {
 		name  string
@@ -274,7 +274,7 @@ func TestBodyReaderTake(t *testing.T) {
 	t.Parallel()
 	t.Run("untouched body is passed on open", func(t *testing.T) {
 		t.Parallel()
-		b, c := stream("abc")
+		b, c := trackedBody("abc")
 		r := NewBodyReader(b)
 		if got := r.Take(); got != b {
 			t.Fatalf("Take gave %v, want the body", got)
@@ -434,13 +434,13 @@ func TestBodyWriterEnds(t *testing.T) {
 		wantErr    error
 		wantClosed string // the class that the script gets, "" for success
 	}{
-		{"reader closes early", func(w *BodyWriter, _ func()) { _ = w.Body().Close() }, "", errReaderLeft, "AbortError"},
-		{"stream fails", func(w *BodyWriter, _ func()) { w.Abort(errTest) }, "b", errTest, "AbortError"},
-		{"context ends", func(w *BodyWriter, cancel func()) { cancel() }, "", errTest, "AbortError"},
+		{"reader closes early", func(w *BodyWriter, _ func()) { _ = w.Body().Close() }, "", errBodyReaderLeft, "AbortError"},
+		{"stream fails", func(w *BodyWriter, _ func()) { w.Abort(errBodyTest) }, "b", errBodyTest, "AbortError"},
+		{"context ends", func(w *BodyWriter, cancel func()) { cancel() }, "", errBodyTest, "AbortError"},
 		{"instance closes", func(w *BodyWriter, _ func()) { _ = w.Close() }, "", context.Canceled, "AbortError"},
 		{"complete", func(w *BodyWriter, _ func()) { w.End() }, "b", nil, ""},
 		{"complete, then the instance closes", func(w *BodyWriter, _ func()) { w.End(); _ = w.Close() }, "b", nil, ""},
-		{"complete, then a late error", func(w *BodyWriter, _ func()) { w.End(); w.Abort(errTest) }, "b", nil, ""},
+		{"complete, then a late error", func(w *BodyWriter, _ func()) { w.End(); w.Abort(errBodyTest) }, "b", nil, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -454,12 +454,12 @@ func TestBodyWriterEnds(t *testing.T) {
 			if _, err := io.ReadFull(body.Reader, make([]byte, 1)); err != nil {
 				t.Fatal(err)
 			}
-			tt.end(w, func() { cancel(errTest) })
+			tt.end(w, func() { cancel(errBodyTest) })
 			if tt.wantClosed != "" && tt.wantRead == "" {
 				if err := <-closed; op.Public(err).Name != tt.wantClosed {
 					t.Errorf("closed gave %v, want %s", err, tt.wantClosed)
 				}
-				closed <- errTest
+				closed <- errBodyTest
 			}
 			got, err := io.ReadAll(body.Reader)
 			if string(got) != tt.wantRead || !errors.Is(err, tt.wantErr) {
@@ -482,7 +482,7 @@ func TestBodyWriterEnds(t *testing.T) {
 	}
 }
 
-var errTest = errors.New("test")
+var errBodyTest = errors.New("test")
 
 func TestBodyWriterReaderClosesAfterTheLastByte(t *testing.T) {
 	t.Parallel()

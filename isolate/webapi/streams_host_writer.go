@@ -18,10 +18,10 @@ type BodyWriter struct {
 	body *fetch.Body
 	stop func() bool // ends the watch over the context
 
-	mu     sync.Mutex // guards all below; no callback is called under it
-	more   sync.Cond  // there is something new for Read
-	blocks []*block   // unread bytes, in order
-	size   int        // how many
+	mu     sync.Mutex   // guards all below; no callback is called under it
+	more   sync.Cond    // there is something new for Read
+	blocks []*bodyBlock // unread bytes, in order
+	size   int          // how many
 	room   []func(error)
 	ended  bool  // the writer gave everything
 	failed error // what Read returns after the unread bytes
@@ -32,8 +32,8 @@ type BodyWriter struct {
 	onClose func(error)
 }
 
-// block is a run of bytes; those of a pooled one lie in data[:n].
-type block struct {
+// bodyBlock is a run of bytes; those of a pooled one lie in data[:n].
+type bodyBlock struct {
 	bytes  []byte // unread
 	pooled *[bodyChunk]byte
 	n      int // bytes of pooled in use
@@ -44,7 +44,7 @@ type block struct {
 func NewBodyWriter(ctx context.Context) (*BodyWriter, *fetch.Body) {
 	w := &BodyWriter{}
 	w.more.L = &w.mu
-	w.body = fetch.StreamBody(pipeReader{w}, -1)
+	w.body = fetch.StreamBody(bodyPipeEnd{w}, -1)
 	w.mu.Lock() // ctx may have ended, and its function needs stop
 	w.stop = context.AfterFunc(ctx, func() { w.closeWith(context.Cause(ctx)) })
 	w.mu.Unlock()
@@ -63,7 +63,7 @@ func (w *BodyWriter) Write(p []byte, room func(error)) {
 		err := w.cause
 		w.mu.Unlock()
 		if room != nil {
-			room(leftError(err))
+			room(bodyLeftError(err))
 		}
 		return
 	}
@@ -95,10 +95,10 @@ func (w *BodyWriter) appendLocked(p []byte) {
 		}
 	}
 	if len(p) > bodyChunk/2 {
-		w.blocks = append(w.blocks, &block{bytes: append([]byte(nil), p...)})
+		w.blocks = append(w.blocks, &bodyBlock{bytes: append([]byte(nil), p...)})
 		return
 	}
-	b := &block{pooled: bodyBuffers.Get().(*[bodyChunk]byte)}
+	b := &bodyBlock{pooled: bodyBuffers.Get().(*[bodyChunk]byte)}
 	b.n = copy(b.pooled[:], p)
 	b.bytes = b.pooled[:b.n]
 	w.blocks = append(w.blocks, b)
@@ -135,7 +135,7 @@ func (w *BodyWriter) OnClosed(fn func(error)) {
 	}
 	cause := w.cause
 	w.mu.Unlock()
-	fn(closedError(cause))
+	fn(bodyClosedError(cause))
 }
 
 // Close aborts a pipe that is not complete, as when the instance is closed.
@@ -149,19 +149,19 @@ func (w *BodyWriter) Close() error {
 	return nil
 }
 
-// errReaderLeft is the cause of a pipe whose reader closed it early.
-var errReaderLeft = op.Aborted("The other side stopped reading the body")
+// errBodyReaderLeft is the cause of a pipe whose reader closed it early.
+var errBodyReaderLeft = op.Aborted("The other side stopped reading the body")
 
-// leftError is what the script gets for a write that nobody will read.
-func leftError(cause error) error {
+// bodyLeftError is what the script gets for a write that nobody will read.
+func bodyLeftError(cause error) error {
 	if cause == nil {
-		return errReaderLeft
+		return errBodyReaderLeft
 	}
-	return closedError(cause)
+	return bodyClosedError(cause)
 }
 
-// closedError is what the script gets for the end of a pipe; nil stays nil.
-func closedError(cause error) error {
+// bodyClosedError is what the script gets for the end of a pipe; nil stays nil.
+func bodyClosedError(cause error) error {
 	var public *op.Error
 	if cause == nil || errors.As(cause, &public) {
 		return cause
@@ -187,25 +187,25 @@ func (w *BodyWriter) closeWith(cause error) {
 	w.mu.Unlock()
 	w.stop()
 	for _, fn := range room {
-		fn(leftError(cause))
+		fn(bodyLeftError(cause))
 	}
 	if onClose != nil {
-		onClose(closedError(cause))
+		onClose(bodyClosedError(cause))
 	}
 }
 
-func (b *block) release() {
+func (b *bodyBlock) release() {
 	if b.pooled != nil {
 		bodyBuffers.Put(b.pooled)
 		b.pooled, b.bytes = nil, nil
 	}
 }
 
-// pipeReader is the end that Go reads.
-type pipeReader struct{ w *BodyWriter }
+// bodyPipeEnd is the end that Go reads.
+type bodyPipeEnd struct{ w *BodyWriter }
 
 // Read returns what is there, and waits only when there is nothing.
-func (r pipeReader) Read(p []byte) (int, error) {
+func (r bodyPipeEnd) Read(p []byte) (int, error) {
 	w := r.w
 	w.mu.Lock()
 	for w.size == 0 && !w.over && !w.ended && w.failed == nil {
@@ -255,7 +255,7 @@ func (w *BodyWriter) takeLocked(p []byte) int {
 
 // Close ends the reading. It is the end of a complete body when all of it was
 // read, else the writer learns that nobody wants the rest.
-func (r pipeReader) Close() error {
+func (r bodyPipeEnd) Close() error {
 	w := r.w
 	w.mu.Lock()
 	complete := w.ended && w.size == 0 && w.failed == nil
@@ -263,7 +263,7 @@ func (r pipeReader) Close() error {
 	if complete {
 		w.closeWith(nil)
 	} else {
-		w.closeWith(errReaderLeft)
+		w.closeWith(errBodyReaderLeft)
 	}
 	return nil
 }
