@@ -297,10 +297,10 @@ webidl.configureInterface(File);
 /**
  * Makes a Blob over bytes that nobody changes any more.
  * @param {Uint8Array} bytes
- * @param {string} type
+ * @param {string} type kept as it is
  */
 export function blobFromBytes(bytes, type) {
-  return new Blob(kInternal, bytes, normalizeType(type));
+  return new Blob(kInternal, bytes, type);
 }
 
 /**

@@ -68,11 +68,19 @@ export class Body {
   aborted = false;
   reason = undefined;
 
+  /** Called when the body was used whole, and nothing can abort it any more. @type {(() => void) | null} */
+  onSpent = null;
+
   constructor(source, handle, size, stream) {
     this.source = source;
     this.handle = handle;
     this.size = size;
     this.stream = stream;
+  }
+
+  spend() {
+    this.used = true;
+    this.onSpent?.();
   }
 }
 
@@ -109,14 +117,17 @@ export function convertBodyInit(V, prefix, context) {
 /**
  * Extracts the body of a converted BodyInit, its type included.
  * https://fetch.spec.whatwg.org/#concept-bodyinit-extract
+ * @param {string | object} object
+ * @param {boolean} [keepalive]
  * @returns {Body}
  */
-export function extractBody(object) {
+export function extractBody(object, keepalive = false) {
   let body;
   if (typeof object === "string") {
     body = bodyFromSource(object);
     body.type = "text/plain;charset=UTF-8";
   } else if (isReadableStream(object)) {
+    if (keepalive) throw new TypeError("A request with keepalive cannot have a ReadableStream as its body");
     const state = streamState(object);
     if (state.disturbed || state.reader !== null) {
       throw new TypeError("The body is a ReadableStream that is locked or was read");
@@ -247,7 +258,10 @@ function readAll(body) {
   if (body.stream !== null) return readAllBytes(body.stream);
   body.used = true;
   if (body.aborted) return PromiseReject(body.reason);
-  return PromisePrototypeThen(readHostBody(body.handle), undefined, (error) => {
+  return PromisePrototypeThen(readHostBody(body.handle), (bytes) => {
+    body.onSpent?.();
+    return bytes;
+  }, (error) => {
     throw body.aborted ? body.reason : error;
   });
 }
@@ -356,7 +370,8 @@ function consume(object, slots, convert) {
     if (isUnusable(body)) return PromiseReject(new TypeError("The body was already read, or it is locked"));
     const { source } = body;
     if (body.stream === null && source !== null) {
-      body.used = true;
+      if (body.aborted) return PromiseReject(body.reason);
+      body.spend();
       body.source = null;
       return PromiseResolve(convert(source, !body.shared, slots.contentType(object)));
     }

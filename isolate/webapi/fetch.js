@@ -162,8 +162,9 @@ export function fetchThrough(fetcher, input, init) {
     };
     addAbortAlgorithm(signal, abort);
     PromisePrototypeThen(running.run(), (response) => {
-      // Only a body that is still on its way has something to abort.
-      if (running.responseBody === null || running.responseBody.handle === 0) removeAbortAlgorithm(signal, abort);
+      const forget = () => removeAbortAlgorithm(signal, abort);
+      if (running.responseBody === null) forget();
+      else running.responseBody.onSpent = forget;
       resolve(response);
     }, (error) => {
       removeAbortAlgorithm(signal, abort);

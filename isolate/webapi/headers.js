@@ -1,5 +1,5 @@
 // Fetch, the Headers class: https://fetch.spec.whatwg.org/#headers-class
-// Public: Headers. Ops: none.
+// Public: Headers. Ops: none (native_proxy_target).
 //
 // A header list is one string of Latin-1 characters, "name\nvalue\n" for each
 // entry, names in lower case, in the order they came. It crosses to Go as it is,
@@ -7,12 +7,15 @@
 
 import { primordials } from "edge:primordials";
 import * as webidl from "edge:webidl";
+import { native_proxy_target } from "edge:ops";
 
 const {
   ArrayPrototypePush,
   ArrayPrototypeSort,
   MapPrototypeGet,
   MapPrototypeSet,
+  ObjectGetOwnPropertySymbols,
+  ObjectKeys,
   ObjectPrototypePropertyIsEnumerable,
   ReflectOwnKeys,
   SafeMap,
@@ -113,7 +116,10 @@ function checkValue(value, prefix) {
  * @returns {number} where its name stands, -1 when there is none
  */
 function findEntry(block, name, from) {
-  const needle = name + "\n";
+  return findNeedle(block, name + "\n", from);
+}
+
+function findNeedle(block, needle, from) {
   let at = StringPrototypeIndexOf(block, needle, from);
   while (at !== -1) {
     // It is an entry when whole entries precede it: a value may look the same.
@@ -157,6 +163,11 @@ export function blockGet(block, name) {
  */
 export function blockHas(block, name) {
   return findEntry(block, name, 0) !== -1;
+}
+
+/** Reports whether a block has a Content-Type. @param {string} block */
+export function blockHasType(block) {
+  return block !== "" && findNeedle(block, "content-type\n", 0) !== -1;
 }
 
 /**
@@ -227,6 +238,32 @@ function sortAndCombine(block) {
 }
 
 /**
+ * Converts a record<ByteString, ByteString> to its keys and values in one list.
+ * https://webidl.spec.whatwg.org/#js-record
+ */
+function recordPairs(init, prefix, context) {
+  const convert = webidl.converters.ByteString;
+  // Only a proxy sees in which order it is asked; elsewhere a faster one will do.
+  const plain = native_proxy_target(init) === undefined;
+  const keys = plain ? ObjectKeys(init) : ReflectOwnKeys(init);
+  const pairs = [];
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i];
+    // It calls the same internal method as [[GetOwnProperty]], without making a descriptor.
+    if (!ObjectPrototypePropertyIsEnumerable(init, key)) continue;
+    const name = convert(key, prefix, context);
+    ArrayPrototypePush(pairs, name, convert(init[key], prefix, context));
+  }
+  if (plain) {
+    const symbols = ObjectGetOwnPropertySymbols(init);
+    for (let i = 0; i < symbols.length; i++) {
+      if (ObjectPrototypePropertyIsEnumerable(init, symbols[i])) convert(symbols[i], prefix, context);
+    }
+  }
+  return pairs;
+}
+
+/**
  * Converts a HeadersInit and fills an empty header list with it.
  * https://fetch.spec.whatwg.org/#concept-headers-fill
  * @param {any} init
@@ -246,16 +283,7 @@ export function blockFromInit(init, prefix, context) {
     const convertPair = webidl.converters["sequence<ByteString>"];
     return blockFromPairs(webidl.sequenceFromIterable(init, method, convertPair, prefix, context), prefix);
   }
-  const convert = webidl.converters.ByteString;
-  const keys = ReflectOwnKeys(init);
-  const pairs = [];
-  for (let i = 0; i < keys.length; i++) {
-    const key = keys[i];
-    // The same internal method is called as by [[GetOwnProperty]], without an object for the descriptor.
-    if (!ObjectPrototypePropertyIsEnumerable(init, key)) continue;
-    const name = convert(key, prefix, context);
-    ArrayPrototypePush(pairs, name, convert(init[key], prefix, context));
-  }
+  const pairs = recordPairs(init, prefix, context);
   let block = "";
   for (let i = 0; i < pairs.length; i += 2) {
     block += `${checkName(pairs[i], prefix)}\n${checkValue(pairs[i + 1], prefix)}\n`;

@@ -5,7 +5,7 @@ import { primordials } from "edge:primordials";
 import * as webidl from "edge:webidl";
 import { abortReason, createAbortSignal, createDependentAbortSignal, isAbortSignal, isAborted, signalAbort } from "edge:abort";
 import { cloneBody, convertBodyInit, extractBody, isUnusable, mixinBody, moveBody } from "edge:body";
-import { blockFromInit, blockGet, blockHas, blockOf, headersFromBlock } from "edge:headers";
+import { blockFromInit, blockGet, blockHasType, blockOf, headersFromBlock } from "edge:headers";
 import { URL, parseHref } from "edge:url";
 
 const {
@@ -228,9 +228,9 @@ export class Request {
       throw new TypeError(`${prefix}: A request with method ${this.#method} cannot have a body.`);
     }
     if (initBody !== null) {
-      this.#body = extractBody(initBody);
+      this.#body = extractBody(initBody, this.#extras.keepalive);
       const { type } = this.#body;
-      if (type !== null && !blockHas(this.#block, "content-type")) this.#block += `content-type\n${type}\n`;
+      if (type !== null && !blockHasType(this.#block)) this.#block += `content-type\n${type}\n`;
     } else if (inputBody !== null) {
       if (isUnusable(inputBody)) {
         throw new TypeError(`${prefix}: The body of the given request was already read, or it is locked.`);

@@ -4,7 +4,7 @@
 import { primordials } from "edge:primordials";
 import * as webidl from "edge:webidl";
 import { bodyFromSource, cloneBody, convertBodyInit, extractBody, isUnusable, mixinBody } from "edge:body";
-import { blockFromInit, blockGet, blockHas, blockOf, headersFromBlock } from "edge:headers";
+import { blockFromInit, blockGet, blockHasType, blockOf, headersFromBlock } from "edge:headers";
 import { parseHref } from "edge:url";
 
 const {
@@ -145,7 +145,7 @@ export class Response {
       throw new TypeError(`${prefix}: A response with status ${status} cannot have a body.`);
     }
     this.#body = body;
-    if (body.type !== null && !blockHas(init.block, "content-type")) {
+    if (body.type !== null && !blockHasType(init.block)) {
       this.#block = `${init.block}content-type\n${body.type}\n`;
     }
   }

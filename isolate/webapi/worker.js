@@ -14,7 +14,7 @@ import { FetchEvent, activate, answerOf } from "edge:fetch_event";
 import { abortRequest, bodyOf, makeRequest } from "edge:request";
 import { isResponse, partsOf } from "edge:response";
 import { stopTimersOf } from "edge:timers";
-import { WorkerEntrypoint, env as workerEnv, invocations } from "edge:workers";
+import { WorkerEntrypoint, enter, env as workerEnv, invocationOf, leave } from "edge:workers";
 import {
   native_class_name,
   native_import_main,
@@ -213,7 +213,7 @@ class Invocation {
 
   end() {
     this.ended = true;
-    invocations.delete(this.id);
+    leave(this);
     stopTimersOf(this.id);
   }
 
@@ -317,7 +317,7 @@ native_on("fetch", (entrypoint, method, url, block, bodyKind, body, bodySize, cf
   const id = native_invocation();
   const content = bodyKind === 0 ? null : bodyKind === 1 ? bodyFromSource(body) : bodyFromHandle(body, bodySize);
   const invocation = new Invocation(id, makeRequest(method, url, block, content, cf));
-  invocations.set(id, invocation);
+  enter(invocation);
   try {
     const result = invocation.call(entrypoint);
     if (isResponse(result)) {
@@ -331,5 +331,5 @@ native_on("fetch", (entrypoint, method, url, block, bodyKind, body, bodySize, cf
 });
 
 native_on("abort", () => {
-  invocations.get(native_invocation())?.abort();
+  invocationOf(native_invocation())?.abort();
 });
