@@ -129,6 +129,10 @@ type SliceResult struct {
 	// slice was too short to be worth the reading.
 	CPUNanos int64
 	Memory   Memory
+	// Tasks reports that the isolate waits for work of its own, such as the
+	// compilation of a Wasm module: it wants an empty slice soon, and a promise
+	// that seems stuck may yet settle.
+	Tasks bool
 }
 
 // EventTime is the time one event took.
@@ -144,6 +148,9 @@ type Probe struct {
 	Invocation uint32 // whose event runs
 	EventNanos int64  // CPU time since that event began
 	SliceNanos int64  // CPU time since the slice began
+	// Memory is the engine's latest sample from inside the slice, zero when there
+	// is none yet.
+	Memory Memory
 }
 
 // Memory is what an isolate holds, in bytes.

@@ -26,6 +26,12 @@ func NewCall(host Host, inv Invocation, invID, id uint32, args []Value) *Call {
 	return &Call{host: host, inv: inv, invID: invID, id: id, args: args}
 }
 
+// Reset is for engines: it makes c the next call, of a Sync or Post op, so that
+// one Call serves many. Never for a call that an Async op may still settle.
+func (c *Call) Reset(host Host, inv Invocation, invID uint32, args []Value) {
+	c.host, c.inv, c.invID, c.id, c.args, c.result = host, inv, invID, 0, args, Undefined
+}
+
 // Host returns the instance.
 func (c *Call) Host() Host { return c.host }
 

@@ -41,6 +41,8 @@ type Request struct {
 	Hops int
 	// ClientAddr is the peer's "ip:port", empty inside the process.
 	ClientAddr string
+	// Trace takes what Fetchers report for the access log; nil: nobody asks.
+	Trace *Trace
 }
 
 // Response is an HTTP response as a service gave it.
