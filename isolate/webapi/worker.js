@@ -28,6 +28,7 @@ import {
   op_invocation_fail,
   op_log,
 } from "edge:ops";
+import { guardWebAssembly } from "edge:webassembly";
 
 const {
   ArrayPrototypeJoin,
@@ -308,6 +309,7 @@ function noSuchEntrypoint(name) {
 }
 
 native_on("load", (...entries) => {
+  guardWebAssembly();
   PromisePrototypeThen(load(entries), () => op_boot_done(true, "", "", ""), (error) => {
     const { 0: name, 1: message, 2: stack } = describeError(error);
     op_boot_done(false, name, message, stack);
