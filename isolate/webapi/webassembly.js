@@ -19,6 +19,7 @@ const {
   Proxy,
   ReflectApply,
   ReflectConstruct,
+  ReflectDeleteProperty,
   ReflectGetOwnPropertyDescriptor,
   ReflectOwnKeys,
   TypeError,
@@ -217,6 +218,8 @@ function replaceConstructor(Wrapper, Native, prototype) {
 
 /** Puts the guarded constructors and functions in place, before any code of the worker runs. */
 export function guardWebAssembly() {
+  // These too come with each context, whatever the snapshot lacked.
+  ReflectDeleteProperty(globalThis, "SharedArrayBuffer");
   WebAssembly = globalThis.WebAssembly;
   if (WebAssembly === undefined) return; // switched off by a flag of the engine
   ({
