@@ -3,7 +3,6 @@ package edgenet
 import (
 	"errors"
 	"fmt"
-	"sort"
 	"strings"
 
 	"github.com/edge-runtime/edge/net/fetch"
@@ -23,29 +22,35 @@ type Route struct {
 	// for all. Case does not matter, ports are not compared.
 	Host string
 	// Path is a prefix in whole segments: "/api" takes "/api" and "/api/x", not
-	// "/apix". "" and "/" take all. A trailing "/*" or "*" is the same as "/".
+	// "/apix"; "/api/" takes only what is below. "" and "/" take all. A trailing
+	// "*" changes nothing.
 	Path string
 	// Service names the Fetcher in logs.
 	Service string
 	Fetcher fetch.Fetcher
 }
 
-// Router is a Handler over a fixed list of routes. Of the routes that match,
-// an exact host wins over a wildcard and that over none, the longer wildcard
-// over the shorter, then the longer path.
+// Router is a Handler over a fixed list of routes: the first that matches takes
+// the request. Thousands of hosts cost one look-up each.
 type Router struct {
-	exact    map[string][]*Route
-	wildcard map[string][]*Route // by the name below "*."
-	any      []*Route
+	exact    map[string][]*ranked
+	wildcard map[string][]*ranked // by the name below "*."
+	any      []*ranked
+}
+
+// ranked is a route with its place in the list.
+type ranked struct {
+	Route
+	rank int
 }
 
 // NewRouter returns a Router over copies of routes. It refuses bad patterns and
 // routes that say the same, all at once.
 func NewRouter(routes []Route) (*Router, error) {
-	r := &Router{exact: map[string][]*Route{}, wildcard: map[string][]*Route{}}
+	r := &Router{exact: map[string][]*ranked{}, wildcard: map[string][]*ranked{}}
 	var errs []error
 	seen := map[string]string{}
-	for _, route := range routes {
+	for i, route := range routes {
 		host, wild, err := cleanHostPattern(route.Host)
 		if err != nil {
 			errs = append(errs, err)
@@ -63,18 +68,14 @@ func NewRouter(routes []Route) (*Router, error) {
 		}
 		seen[key] = route.Service
 		route.Path = path
+		entry := &ranked{route, i}
 		switch {
 		case host == "":
-			r.any = append(r.any, &route)
+			r.any = append(r.any, entry)
 		case wild:
-			r.wildcard[host] = append(r.wildcard[host], &route)
+			r.wildcard[host] = append(r.wildcard[host], entry)
 		default:
-			r.exact[host] = append(r.exact[host], &route)
-		}
-	}
-	for _, m := range []map[string][]*Route{r.exact, r.wildcard, {"": r.any}} {
-		for _, list := range m {
-			sort.SliceStable(list, func(i, j int) bool { return len(list[i].Path) > len(list[j].Path) })
+			r.exact[host] = append(r.exact[host], entry)
 		}
 	}
 	return r, errors.Join(errs...)
@@ -85,10 +86,9 @@ func (r *Router) Match(host, path string) *Route {
 	if len(host) > 1 && host[len(host)-1] == '.' {
 		host = host[:len(host)-1]
 	}
+	var best *ranked
 	if len(r.exact) > 0 {
-		if route := longest(r.exact[host], path); route != nil {
-			return route
-		}
+		best = first(best, r.exact[host], path)
 	}
 	if len(r.wildcard) > 0 {
 		for rest := host; ; {
@@ -96,29 +96,37 @@ func (r *Router) Match(host, path string) *Route {
 			if !ok {
 				break
 			}
-			if route := longest(r.wildcard[below], path); route != nil {
-				return route
-			}
+			best = first(best, r.wildcard[below], path)
 			rest = below
 		}
 	}
-	return longest(r.any, path)
+	if best = first(best, r.any, path); best == nil {
+		return nil
+	}
+	return &best.Route
 }
 
-// longest returns the first of the routes, sorted by length, that takes path.
-func longest(routes []*Route, path string) *Route {
-	for _, route := range routes {
+// first returns the first route of a list that takes path, or best when that
+// stands before it.
+func first(best *ranked, list []*ranked, path string) *ranked {
+	for _, route := range list {
+		if best != nil && best.rank < route.rank {
+			return best
+		}
 		if underPath(route.Path, path) {
 			return route
 		}
 	}
-	return nil
+	return best
 }
 
-// underPath reports whether path is prefix or lies below it; a prefix ends
-// without a slash.
+// underPath reports whether path is prefix or lies below it; a prefix that ends
+// with a slash takes only what is below.
 func underPath(prefix, path string) bool {
-	return strings.HasPrefix(path, prefix) && (len(path) == len(prefix) || path[len(prefix)] == '/')
+	if !strings.HasPrefix(path, prefix) {
+		return false
+	}
+	return len(path) == len(prefix) || strings.HasSuffix(prefix, "/") || prefix == "" || path[len(prefix)] == '/'
 }
 
 // cleanHostPattern returns the host of a pattern in lower case, "" for all, and
@@ -138,12 +146,11 @@ func cleanHostPattern(pattern string) (host string, wild bool, err error) {
 	return strings.TrimSuffix(string(b), "."), wild, nil
 }
 
-// cleanPathPattern returns a path pattern as a prefix without a slash at its
-// end.
+// cleanPathPattern returns a path pattern as a prefix, "" for all.
 func cleanPathPattern(pattern string) (string, error) {
-	path := strings.TrimSuffix(strings.TrimSuffix(pattern, "*"), "/")
+	path := strings.TrimSuffix(pattern, "*")
 	switch {
-	case path == "":
+	case path == "" || path == "/":
 		return "", nil
 	case path[0] != '/':
 		return "", fmt.Errorf("route path %q does not start with a slash", pattern)

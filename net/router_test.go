@@ -5,19 +5,21 @@ import (
 	"testing"
 )
 
-func TestRouterPicksTheMostSpecific(t *testing.T) {
+func TestRouterPicksTheFirstThatMatches(t *testing.T) {
 	t.Parallel()
 	r, err := NewRouter([]Route{
-		{Service: "any"},
-		{Path: "/api", Service: "any-api"},
-		{Host: "*.example.com", Service: "wild"},
+		{Host: "shop.example.com", Path: "/api/v2", Service: "shop-api-2"},
+		{Host: "shop.example.com", Path: "/api/*", Service: "shop-api"},
+		{Host: "Shop.example.com", Path: "/", Service: "shop"},
+		{Host: "admin.example.com", Path: "/only", Service: "admin"},
+		{Path: "/everywhere", Service: "everywhere"},
 		{Host: "*.eu.example.com", Service: "wild-eu"},
 		{Host: "*.example.com", Path: "/static/", Service: "wild-static"},
-		{Host: "Shop.example.com", Path: "/", Service: "shop"},
-		{Host: "shop.example.com", Path: "/api/*", Service: "shop-api"},
-		{Host: "shop.example.com", Path: "/api/v2", Service: "shop-api-2"},
-		{Host: "admin.example.com", Path: "/only", Service: "admin"},
+		{Host: "*.example.com", Service: "wild"},
+		{Host: "late.example.com", Service: "never"},
 		{Host: "[::1]", Service: "six"},
+		{Path: "/api", Service: "any-api"},
+		{Service: "any"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -27,19 +29,25 @@ func TestRouterPicksTheMostSpecific(t *testing.T) {
 		{"other.org", "/api", "any-api"},
 		{"other.org", "/api/x", "any-api"},
 		{"other.org", "/apix", "any"},
+		{"other.org", "/everywhere/x", "everywhere"},
 		{"example.com", "/", "any"},
 		{"a.example.com", "/", "wild"},
 		{"a.b.example.com", "/", "wild"},
 		{"a.eu.example.com", "/", "wild-eu"},
-		{"a.eu.example.com", "/static/x", "wild-eu"},
-		{"a.example.com", "/static", "wild-static"},
+		{"a.eu.example.com", "/everywhere", "everywhere"},
+		{"a.example.com", "/static/x", "wild-static"},
+		{"a.example.com", "/static/", "wild-static"},
+		{"a.example.com", "/static", "wild"},
 		{"shop.example.com", "/", "shop"},
+		{"shop.example.com", "/everywhere", "shop"},
 		{"shop.example.com.", "/", "shop"},
-		{"shop.example.com", "/api", "shop-api"},
+		{"shop.example.com", "/api", "shop"},
+		{"shop.example.com", "/api/x", "shop-api"},
 		{"shop.example.com", "/api/v2/x", "shop-api-2"},
 		{"shop.example.com", "/api/v20", "shop-api"},
 		{"admin.example.com", "/only", "admin"},
 		{"admin.example.com", "/else", "wild"},
+		{"late.example.com", "/", "wild"},
 		{"[::1]", "/", "six"},
 		{"", "/", "any"},
 	}
@@ -76,7 +84,7 @@ func TestNewRouterReportsEveryMistake(t *testing.T) {
 		{Path: "api", Service: "4"},
 		{Path: "/a*b", Service: "5"},
 		{Path: "/a/../b", Service: "6"},
-		{Host: "dup.example", Path: "/x/", Service: "7"},
+		{Host: "dup.example", Path: "/x", Service: "7"},
 		{Host: "DUP.example.", Path: "/x", Service: "8"},
 	})
 	if err == nil {

@@ -4,6 +4,7 @@
 import { primordials } from "edge:primordials";
 import * as webidl from "edge:webidl";
 import { ReadableStream } from "edge:streams_readable";
+import { registerSerializable } from "edge:structured_clone";
 import { native_utf8_decode, native_utf8_encode, native_wall } from "edge:ops";
 
 const {
@@ -313,6 +314,23 @@ export function blobFromBytes(bytes, type) {
 export function fileFromBytes(bytes, type, name, lastModified = native_wall()) {
   return new File(kInternal, bytes, type, StringPrototypeToWellFormed(name), lastModified);
 }
+
+// https://w3c.github.io/FileAPI/#file-section, its serialization steps; before
+// those of Blob, which a File is too.
+registerSerializable(
+  isFile,
+  "File",
+  (f) => ({ bytes: bytesOfBlob(f), type: typeOfBlob(f), name: nameOfFile(f), lastModified: lastModifiedOfFile(f) }),
+  ({ bytes, type, name, lastModified }) => fileFromBytes(bytes, type, name, lastModified),
+);
+
+// https://w3c.github.io/FileAPI/#blob-section, its serialization steps
+registerSerializable(
+  isBlob,
+  "Blob",
+  (b) => ({ bytes: bytesOfBlob(b), type: typeOfBlob(b) }),
+  ({ bytes, type }) => blobFromBytes(bytes, type),
+);
 
 /**
  * Makes a readable byte stream that delivers copies of the bytes.

@@ -39,7 +39,6 @@ import { WritableStream, WritableStreamDefaultController, WritableStreamDefaultW
 import { registerInterface, structuredClone } from "edge:structured_clone";
 import { clearInterval, clearTimeout, queueMicrotask, setInterval, setTimeout } from "edge:timers";
 import { URL, URLSearchParams } from "edge:url";
-import { guardWebAssembly } from "edge:webassembly";
 
 const { Atomics, ObjectSetPrototypeOf, ReflectDeleteProperty, ReflectOwnKeys, globalThis: global } = primordials;
 
@@ -141,7 +140,6 @@ function removeShared() {
   ReflectDeleteProperty(global, "SharedArrayBuffer");
   const blocking = ["wait", "waitAsync", "notify"];
   for (let i = 0; i < blocking.length; i++) ReflectDeleteProperty(Atomics, blocking[i]);
-  guardWebAssembly();
 }
 
 exposeAll();

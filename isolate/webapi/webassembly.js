@@ -28,15 +28,16 @@ const {
   TypedArrayPrototypeGetSymbolToStringTag,
   TypedArrayPrototypeSlice,
   Uint8Array,
-  WebAssembly,
-  WebAssemblyCompile,
-  WebAssemblyInstantiate,
-  WebAssemblyMemory,
-  WebAssemblyMemoryPrototype,
-  WebAssemblyModule,
-  WebAssemblyModulePrototype,
-  WebAssemblyValidate,
 } = primordials;
+
+// The engine's own, captured when an isolate is given its worker: while the
+// start-up snapshot is made there is no WebAssembly.
+let WebAssembly;
+let WebAssemblyCompile;
+let WebAssemblyInstantiate;
+let WebAssemblyMemory;
+let WebAssemblyModule;
+let WebAssemblyValidate;
 
 const why = "shared memories are not offered: workers have no threads to share them with";
 
@@ -214,10 +215,19 @@ function replaceConstructor(Wrapper, Native, prototype) {
   replace(WebAssembly, Wrapper.name, Wrapper);
 }
 
-/** Puts the guarded constructors and functions in place. */
+/** Puts the guarded constructors and functions in place, before any code of the worker runs. */
 export function guardWebAssembly() {
-  replaceConstructor(Memory, WebAssemblyMemory, WebAssemblyMemoryPrototype);
-  replaceConstructor(Module, WebAssemblyModule, WebAssemblyModulePrototype);
+  WebAssembly = globalThis.WebAssembly;
+  if (WebAssembly === undefined) return; // switched off by a flag of the engine
+  ({
+    compile: WebAssemblyCompile,
+    instantiate: WebAssemblyInstantiate,
+    Memory: WebAssemblyMemory,
+    Module: WebAssemblyModule,
+    validate: WebAssemblyValidate,
+  } = WebAssembly);
+  replaceConstructor(Memory, WebAssemblyMemory, WebAssemblyMemory.prototype);
+  replaceConstructor(Module, WebAssemblyModule, WebAssemblyModule.prototype);
   const names = ["validate", "compile", "instantiate"];
   for (let i = 0; i < names.length; i++) {
     ObjectDefineProperty(functions[names[i]], "length", { __proto__: null, value: 1, writable: false, enumerable: false, configurable: true });

@@ -1,22 +1,10 @@
 package webapi
 
 import (
-	_ "embed"
-
 	"github.com/edge-runtime/edge/isolate/op"
 	"github.com/edge-runtime/edge/isolate/outcome"
 	"github.com/edge-runtime/edge/net/fetch"
 )
-
-// WorkersModule is the source of the module that each program which imports one
-// of WorkersSpecifiers has to contain.
-//
-//go:embed workers.mjs
-var WorkersModule []byte
-
-// WorkersSpecifiers are the names under which a worker imports WorkerEntrypoint,
-// env and waitUntil.
-var WorkersSpecifiers = []string{"edge:workers", "cloudflare:workers"}
 
 // How a body crosses in op_fetch_respond and op_fetch; body.js has the same.
 const (

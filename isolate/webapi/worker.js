@@ -6,6 +6,7 @@
 // client of a request has left.
 
 import { primordials } from "edge:primordials";
+import * as webidl from "edge:webidl";
 import { abortBody, bodyFromHandle, bodyFromSource, isDisturbed, isUnusable, kindStream, sendBody } from "edge:body";
 import { DOMException } from "edge:domexception";
 import { dispatchTrusted, hasListeners } from "edge:event";
@@ -27,6 +28,7 @@ import {
   op_invocation_fail,
   op_log,
 } from "edge:ops";
+import { guardWebAssembly } from "edge:webassembly";
 
 const {
   ArrayPrototypeJoin,
@@ -109,7 +111,7 @@ function isEntrypointClass(value) {
 }
 
 function isEntrypoint(value) {
-  return isEntrypointClass(value) || (typeof value === "object" && value !== null && typeof value.fetch === "function");
+  return isEntrypointClass(value) || (webidl.isObject(value) && typeof value.fetch === "function");
 }
 
 /** Finds the entrypoints among a module's exports; throws when there are none. */
@@ -166,7 +168,7 @@ class Invocation {
     if (handler === undefined) throw new TypeError(noSuchEntrypoint(entrypoint));
     if (handler === null) return this.dispatch();
     const ctx = new ExecutionContext(this);
-    const target = typeof handler === "function" && isEntrypointClass(handler) ? ReflectConstruct(handler, [ctx, workerEnv]) : handler;
+    const target = isEntrypointClass(handler) ? ReflectConstruct(handler, [ctx, workerEnv]) : handler;
     if (typeof target.fetch !== "function") {
       throw new TypeError(`the entrypoint ${entrypoint === "" ? "'default'" : `'${entrypoint}'`} has no fetch method`);
     }
@@ -307,6 +309,7 @@ function noSuchEntrypoint(name) {
 }
 
 native_on("load", (...entries) => {
+  guardWebAssembly();
   PromisePrototypeThen(load(entries), () => op_boot_done(true, "", "", ""), (error) => {
     const { 0: name, 1: message, 2: stack } = describeError(error);
     op_boot_done(false, name, message, stack);
