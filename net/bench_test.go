@@ -124,13 +124,6 @@ func BenchmarkUpload(b *testing.B) {
 	}
 }
 
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) {
-	clear(p)
-	return len(p), nil
-}
-
 // BenchmarkWithoutSockets is BenchmarkHello less the system calls.
 func BenchmarkWithoutSockets(b *testing.B) {
 	request := []byte(helloRequest)
