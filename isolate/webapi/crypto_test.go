@@ -16,16 +16,16 @@ import (
 // cryptoHost is the instance of a test: it keeps what the one call settles with.
 type cryptoHost struct {
 	op.Host
-	settled chan settlement
+	settled chan cryptoSettlement
 }
 
-type settlement struct {
+type cryptoSettlement struct {
 	value []byte // encoded
 	err   error
 }
 
 func (h *cryptoHost) Settle(_, _ uint32, v op.Value, err error) {
-	h.settled <- settlement{v.Append(nil), err}
+	h.settled <- cryptoSettlement{v.Append(nil), err}
 }
 
 func (h *cryptoHost) Context() context.Context { return context.Background() }
@@ -47,7 +47,7 @@ func callCrypto(t *testing.T, fn func(*op.Call) error, args ...op.Value) (op.Val
 		}
 		borrowed = append(borrowed, v)
 	}
-	host := &cryptoHost{settled: make(chan settlement, 1)}
+	host := &cryptoHost{settled: make(chan cryptoSettlement, 1)}
 	if err := fn(op.NewCall(host, nil, 0, 1, borrowed)); err != nil {
 		t.Fatalf("op failed: %v", err)
 	}
