@@ -65,13 +65,12 @@ type exchange struct {
 	// stream is the response body while it is sent; its failure is the
 	// invocation's.
 	stream *responseStream
-	// holds counts what the invocation has to wait for when the script is done
-	// with it: the response body, a request that passes through. finished is set
-	// when it waits.
-	holds    int
-	finished op.Invocation
-	running  op.Running
-	charged  time.Duration
+	// streaming says that the response body is being sent. The invocation does
+	// not end before that; finished is set when it only waits for it.
+	streaming bool
+	finished  op.Invocation
+	running   op.Running
+	charged   time.Duration
 }
 
 // Fetch runs one request in the worker.
@@ -268,36 +267,26 @@ func mayBeStuck(o outcome.Outcome) bool {
 	return false
 }
 
-// hold makes the invocation wait for letGo.
-func (ex *exchange) hold() {
+// streamOver lets the invocation end when it waited for the response body.
+func (ex *exchange) streamOver() {
 	ex.mu.Lock()
-	defer ex.mu.Unlock()
-	ex.holds++
-}
-
-// letGo undoes one hold.
-func (ex *exchange) letGo() {
-	ex.mu.Lock()
-	ex.holds--
+	ex.streaming = false
 	inv := ex.finished
-	if ex.holds > 0 {
-		inv = nil
-	}
 	ex.mu.Unlock()
 	if inv != nil {
 		ex.finish(inv)
 	}
 }
 
-// done ends the invocation, at once or when nothing holds it any more.
+// done ends the invocation, at once or when the response body was sent.
 func (ex *exchange) done(inv op.Invocation) {
 	ex.mu.Lock()
-	held := ex.holds > 0
-	if held {
+	waits := ex.streaming
+	if waits {
 		ex.finished = inv
 	}
 	ex.mu.Unlock()
-	if !held {
+	if !waits {
 		ex.finish(inv)
 	}
 }

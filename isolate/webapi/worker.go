@@ -23,7 +23,7 @@ func workerOps() []op.Op {
 	return []op.Op{
 		{Name: "op_boot_done", Mode: op.Post, Func: bootDone},
 		{Name: "op_fetch_respond", Mode: op.Post, Func: fetchRespond},
-		{Name: "op_fetch_pass_through", Mode: op.Post, Func: fetchPassThrough},
+		{Name: "op_fetch_pass_through", Mode: op.Async, Func: fetchPassThrough},
 		{Name: "op_invocation_done", Mode: op.Post, Func: invocationDone},
 		{Name: "op_invocation_fail", Mode: op.Post, Func: invocationFail},
 	}
@@ -135,16 +135,19 @@ func byteString(v op.Value) string {
 }
 
 // fetchPassThrough: (name, message, stack) of what the handler threw. The
-// request, which nobody read, goes to the worker's outbound service.
+// request, which nobody read, goes to the worker's outbound service; resolved
+// when that has answered.
 func fetchPassThrough(c *op.Call) error {
 	ex := exchangeOf(c)
 	if ex == nil {
+		c.Resolve(op.Undefined)
 		return nil
 	}
 	inv, host, cause := c.Invocation(), c.Host(), scriptError(c, 0)
 	outbound, ok := host.Grant("outbound").(fetch.Fetcher)
 	if !ok {
 		inv.Fail(cause)
+		c.Resolve(op.Undefined)
 		return nil
 	}
 	host.Log("error", c.InvocationID(), cause.Stack)
@@ -153,23 +156,23 @@ func fetchPassThrough(c *op.Call) error {
 	settled := ex.settled
 	ex.mu.Unlock()
 	if settled {
+		c.Resolve(op.Undefined)
 		return nil
 	}
 	ctx := fetch.WithAbandoner(inv.Context(), nil)
 	req := *ex.req
 	req.Hops++
-	ex.hold()
 	go func() {
-		defer ex.letGo()
 		resp, err := outbound.Fetch(ctx, &req)
 		if err != nil {
 			ex.fail(asFailure(err))
-			return
+		} else {
+			ex.watch(resp)
+			if ex.respond(resp) {
+				inv.Responded()
+			}
 		}
-		ex.watch(resp)
-		if ex.respond(resp) {
-			inv.Responded()
-		}
+		c.Resolve(op.Undefined)
 	}()
 	return nil
 }
