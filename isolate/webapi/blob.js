@@ -5,7 +5,7 @@ import { primordials } from "edge:primordials";
 import * as webidl from "edge:webidl";
 import { ReadableStream } from "edge:streams_readable";
 import { registerSerializable } from "edge:structured_clone";
-import { native_utf8_decode, native_utf8_encode, native_wall } from "edge:ops";
+import { native_utf8_decode, native_utf8_encode } from "edge:ops";
 
 const {
   ArrayBufferIsView,
@@ -14,6 +14,7 @@ const {
   DataViewPrototypeGetBuffer,
   DataViewPrototypeGetByteLength,
   DataViewPrototypeGetByteOffset,
+  DateNow,
   MathMax,
   MathMin,
   PromiseReject,
@@ -280,7 +281,7 @@ export class File extends Blob {
     const bag = convertFilePropertyBag(options, prefix, "Argument 3");
     super(kInternal, processBlobParts(parts, bag.endings), normalizeType(bag.type));
     this.#name = name;
-    this.#lastModified = bag.lastModified === undefined ? native_wall() : bag.lastModified;
+    this.#lastModified = bag.lastModified === undefined ? DateNow() : bag.lastModified;
   }
 
   // https://w3c.github.io/FileAPI/#dfn-name
@@ -311,7 +312,7 @@ export function blobFromBytes(bytes, type) {
  * @param {string} name
  * @param {number} lastModified ms since the epoch; now when left out
  */
-export function fileFromBytes(bytes, type, name, lastModified = native_wall()) {
+export function fileFromBytes(bytes, type, name, lastModified = DateNow()) {
   return new File(kInternal, bytes, type, StringPrototypeToWellFormed(name), lastModified);
 }
 
