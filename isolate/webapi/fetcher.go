@@ -71,7 +71,29 @@ type exchange struct {
 	finished  op.Invocation
 	running   op.Running
 	charged   time.Duration
+
+	// What each request needs lies here, so that it costs one allocation.
+	inner    detached
+	args     [8]op.Value
+	cf       [64]byte
+	response fetch.Response
+	content  fetch.Body
 }
+
+// detached is a context with the values of ctx that never ends.
+type detached struct{ ctx context.Context }
+
+// Deadline reports none.
+func (*detached) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// Done returns nil.
+func (*detached) Done() <-chan struct{} { return nil }
+
+// Err returns nil.
+func (*detached) Err() error { return nil }
+
+// Value returns the value of the outer context.
+func (d *detached) Value(key any) any { return d.ctx.Value(key) }
 
 // Fetch runs one request in the worker.
 func (f *workerFetcher) Fetch(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
@@ -80,10 +102,10 @@ func (f *workerFetcher) Fetch(ctx context.Context, req *fetch.Request) (*fetch.R
 		_ = req.Body.Close() // the failure says more
 		return nil, outcome.Failf(outcome.LoopDetected, "the request came through more than %d services", f.opts.MaxHops)
 	}
-	ex := &exchange{f: f, ctx: ctx, req: req, id: req.ID, hops: req.Hops}
+	ex := &exchange{f: f, ctx: ctx, req: req, id: req.ID, hops: req.Hops, inner: detached{ctx}}
 	// The invocation outlives ctx, which may end when the response was sent, for
 	// what the script gave to waitUntil.
-	running := f.w.Invoke(context.WithoutCancel(ctx), op.InvokeParams{
+	running := f.w.Invoke(&ex.inner, op.InvokeParams{
 		Handler: "fetch",
 		State:   ex,
 		Request: req.ID,
@@ -155,12 +177,13 @@ func (ex *exchange) attach(host op.Host, _ op.Invocation) []op.Value {
 	}
 	cf := op.Null
 	if req.ClientAddr != "" {
-		cf = op.String(string(appendCF(nil, req.ClientAddr)))
+		cf = op.ByteString(appendCF(ex.cf[:0], req.ClientAddr))
 	}
-	return []op.Value{
+	ex.args = [8]op.Value{
 		op.String(ex.f.entrypoint), op.String(req.Method), op.String(req.URL),
 		op.ByteString(req.Header), kind, body, size, cf,
 	}
+	return ex.args[:]
 }
 
 // appendCF appends the JSON text of request.cf.

@@ -57,18 +57,50 @@ func fetchRespond(c *op.Call) error {
 	if ex == nil {
 		return nil
 	}
-	body, err := takeBody(c, 3)
+	resp, err := ex.responseOf(c)
 	if err != nil {
 		c.Invocation().Fail(&op.ScriptError{Name: "TypeError", Message: err.Error()})
 		return nil
 	}
-	resp := &fetch.Response{Status: int(c.Int(0)), StatusText: byteString(c.Arg(1)), Header: headerOf(c.Arg(2)), Body: body}
 	keepEncoding(ex, resp)
 	ex.watch(resp)
 	if ex.respond(resp) {
 		c.Invocation().Responded()
 	}
 	return nil
+}
+
+// responseOf reads the arguments of op_fetch_respond. A second response, which
+// is refused later, must not change the first.
+func (ex *exchange) responseOf(c *op.Call) (*fetch.Response, error) {
+	ex.mu.Lock()
+	settled := ex.settled
+	ex.mu.Unlock()
+	resp, body := &ex.response, &ex.content
+	if settled {
+		resp, body = &fetch.Response{}, &fetch.Body{}
+	}
+	resp.Status, resp.StatusText = int(c.Int(0)), byteString(c.Arg(1))
+	kind, content := c.Int(3), c.Arg(4)
+	raw, text := c.Arg(2).Raw(), content.Raw()
+	if raw == nil || text == nil || kind != bodyText && kind != bodyBytes {
+		var err error
+		resp.Header = headerOf(c.Arg(2))
+		resp.Body, err = takeBody(c, 3)
+		return resp, err
+	}
+	// Header list and content in memory share one allocation.
+	buf := make([]byte, 0, len(raw)+len(text))
+	buf = append(buf, raw...)
+	resp.Header = buf[:len(raw):len(raw)]
+	if kind == bodyText {
+		body.Inline = content.AppendText(buf[len(raw):])
+	} else {
+		body.Inline = append(buf[len(raw):], text...)
+	}
+	body.Size = int64(len(body.Inline))
+	resp.Body = body
+	return resp, nil
 }
 
 // exchangeOf returns the exchange that a call belongs to, nil when its
