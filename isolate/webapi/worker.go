@@ -1,6 +1,8 @@
 package webapi
 
 import (
+	"errors"
+
 	"github.com/edge-runtime/edge/isolate/op"
 	"github.com/edge-runtime/edge/isolate/outcome"
 	"github.com/edge-runtime/edge/net/fetch"
@@ -211,7 +213,8 @@ func fetchPassThrough(c *op.Call) error {
 
 // asFailure returns the Failure that err stands for.
 func asFailure(err error) *outcome.Failure {
-	if f, ok := err.(*outcome.Failure); ok { //nolint:errorlint // the outermost one decides
+	var f *outcome.Failure
+	if errors.As(err, &f) {
 		return f
 	}
 	return &outcome.Failure{Outcome: outcome.BadGateway, Msg: "the outbound service did not answer", Err: err}
