@@ -14,6 +14,7 @@ const {
   DataViewPrototypeGetBuffer,
   DataViewPrototypeGetByteLength,
   DataViewPrototypeGetByteOffset,
+  DateNow,
   MathMax,
   MathMin,
   PromiseReject,

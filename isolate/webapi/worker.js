@@ -197,6 +197,12 @@ class Invocation {
     });
   }
 
+  /** Waits for an internal promise, however it ends. */
+  waitFor(promise) {
+    this.waiting++;
+    PromisePrototypeThen(promise, () => this.release(), () => this.release());
+  }
+
   passThroughOnException() {
     this.passThrough = true;
   }
@@ -229,10 +235,7 @@ class Invocation {
       return;
     }
     this.answered = true;
-    if (sent !== null) {
-      this.waiting++;
-      PromisePrototypeThen(sent, () => this.release(), () => this.release());
-    }
+    if (sent !== null) this.waitFor(sent);
     this.settle();
   }
 
@@ -257,8 +260,7 @@ class Invocation {
     const { request } = this;
     if (!this.answered && this.passThrough && !isDisturbed(bodyOf(request))) {
       this.answered = true;
-      op_fetch_pass_through(name, message, stack);
-      this.settle();
+      this.waitFor(op_fetch_pass_through(name, message, stack));
       return;
     }
     this.end();
