@@ -28,15 +28,15 @@ const {
   TypedArrayPrototypeGetSymbolToStringTag,
   TypedArrayPrototypeSlice,
   Uint8Array,
-  WebAssembly,
-  WebAssemblyCompile,
-  WebAssemblyInstantiate,
-  WebAssemblyMemory,
-  WebAssemblyMemoryPrototype,
-  WebAssemblyModule,
-  WebAssemblyModulePrototype,
-  WebAssemblyValidate,
+  globalThis: global,
 } = primordials;
+
+/**
+ * The engine's own. The start-up snapshot holds no WebAssembly: the engine makes
+ * it with each isolate, and guardWebAssembly runs before the worker's code.
+ * @type {{namespace: typeof WebAssembly, Memory: Function, Module: Function, validate: Function, compile: Function, instantiate: Function} | undefined}
+ */
+let native;
 
 const why = "shared memories are not offered: workers have no threads to share them with";
 
@@ -161,26 +161,26 @@ const descriptorHandler = {
 function Memory(descriptor) {
   if (new.target === undefined) throw new TypeError("WebAssembly.Memory must be invoked with 'new'");
   if (webidl.isObject(descriptor)) descriptor = new Proxy(descriptor, descriptorHandler);
-  return ReflectConstruct(WebAssemblyMemory, [descriptor], new.target);
+  return ReflectConstruct(native.Memory, [descriptor], new.target);
 }
 
 // https://webassembly.github.io/spec/js-api/#dom-module-module
 function Module(...args) {
   if (new.target === undefined) throw new TypeError("WebAssembly.Module must be invoked with 'new'");
-  return ReflectConstruct(WebAssemblyModule, checked(args, "WebAssembly.Module()"), new.target);
+  return ReflectConstruct(native.Module, checked(args, "WebAssembly.Module()"), new.target);
 }
 
 const functions = {
   // https://webassembly.github.io/spec/js-api/#dom-webassembly-validate
   validate(source) {
-    if (!webidl.isBufferSource(source)) return WebAssemblyValidate(source);
+    if (!webidl.isBufferSource(source)) return ReflectApply(native.validate, native.namespace, [source]);
     const bytes = bytesOf(source);
-    return WebAssemblyValidate(bytes) && !usesSharedMemory(bytes);
+    return ReflectApply(native.validate, native.namespace, [bytes]) && !usesSharedMemory(bytes);
   },
   // https://webassembly.github.io/spec/js-api/#dom-webassembly-compile
   compile(...args) {
     try {
-      return ReflectApply(WebAssemblyCompile, WebAssembly, checked(args, "WebAssembly.compile()"));
+      return ReflectApply(native.compile, native.namespace, checked(args, "WebAssembly.compile()"));
     } catch (error) {
       return PromiseReject(error);
     }
@@ -188,7 +188,7 @@ const functions = {
   // https://webassembly.github.io/spec/js-api/#dom-webassembly-instantiate
   instantiate(...args) {
     try {
-      return ReflectApply(WebAssemblyInstantiate, WebAssembly, checked(args, "WebAssembly.instantiate()"));
+      return ReflectApply(native.instantiate, native.namespace, checked(args, "WebAssembly.instantiate()"));
     } catch (error) {
       return PromiseReject(error);
     }
@@ -211,16 +211,27 @@ function replaceConstructor(Wrapper, Native, prototype) {
     }
   }
   replace(prototype, "constructor", Wrapper);
-  replace(WebAssembly, Wrapper.name, Wrapper);
+  replace(native.namespace, Wrapper.name, Wrapper);
 }
 
-/** Puts the guarded constructors and functions in place. */
+/** Puts the guarded constructors and functions in place, once there are some. */
 export function guardWebAssembly() {
-  replaceConstructor(Memory, WebAssemblyMemory, WebAssemblyMemoryPrototype);
-  replaceConstructor(Module, WebAssemblyModule, WebAssemblyModulePrototype);
+  const namespace = global.WebAssembly;
+  if (native !== undefined || namespace === undefined) return;
+  native = {
+    __proto__: null,
+    namespace,
+    Memory: namespace.Memory,
+    Module: namespace.Module,
+    validate: namespace.validate,
+    compile: namespace.compile,
+    instantiate: namespace.instantiate,
+  };
+  replaceConstructor(Memory, native.Memory, native.Memory.prototype);
+  replaceConstructor(Module, native.Module, native.Module.prototype);
   const names = ["validate", "compile", "instantiate"];
   for (let i = 0; i < names.length; i++) {
     ObjectDefineProperty(functions[names[i]], "length", { __proto__: null, value: 1, writable: false, enumerable: false, configurable: true });
-    replace(WebAssembly, names[i], functions[names[i]]);
+    replace(namespace, names[i], functions[names[i]]);
   }
 }

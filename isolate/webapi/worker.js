@@ -14,6 +14,7 @@ import { FetchEvent, activate, answerOf } from "edge:fetch_event";
 import { abortRequest, bodyOf, makeRequest } from "edge:request";
 import { isResponse, partsOf } from "edge:response";
 import { stopTimersOf } from "edge:timers";
+import { guardWebAssembly } from "edge:webassembly";
 import { WorkerEntrypoint, enter, env as workerEnv, invocationOf, leave } from "edge:workers";
 import {
   native_class_name,
@@ -136,6 +137,7 @@ function findEntrypoints(namespace) {
  * @param {[string, any, string | null, number][]} entries
  */
 async function load(entries) {
+  guardWebAssembly();
   for (let i = 0; i < entries.length; i++) {
     const { 0: name, 1: value, 2: facade, 3: handle } = entries[i];
     const made = facade === null ? value : createFacade(facade, value, handle);
