@@ -306,7 +306,7 @@ edge_instance* edge_isolate_new(edge_snapshot* s, int64_t heap_bytes, int64_t bu
   v8::Isolate::CreateParams p;
   p.array_buffer_allocator = inst->alloc.get();
   p.snapshot_blob = &s->blob;
-  p.external_references = edge::ExternalReferences();
+  p.external_references = s->references.data();
   p.oom_error_callback = edge::OnOOM;
   p.fatal_error_callback = edge::OnFatal;
   p.constraints.ConfigureDefaultsFromHeapSize(0, static_cast<size_t>(heap_bytes));

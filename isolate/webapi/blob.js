@@ -4,7 +4,8 @@
 import { primordials } from "edge:primordials";
 import * as webidl from "edge:webidl";
 import { ReadableStream } from "edge:streams_readable";
-import { native_utf8_decode, native_utf8_encode, native_wall } from "edge:ops";
+import { registerSerializable } from "edge:structured_clone";
+import { native_utf8_decode, native_utf8_encode } from "edge:ops";
 
 const {
   ArrayBufferIsView,
@@ -13,6 +14,7 @@ const {
   DataViewPrototypeGetBuffer,
   DataViewPrototypeGetByteLength,
   DataViewPrototypeGetByteOffset,
+  DateNow,
   MathMax,
   MathMin,
   PromiseReject,
@@ -28,6 +30,7 @@ const {
   TypedArrayPrototypeGetSymbolToStringTag,
   TypedArrayPrototypeSet,
   Uint8Array,
+  DateNow,
 } = primordials;
 
 /** Tells the constructor that it is called from inside. */
@@ -279,7 +282,7 @@ export class File extends Blob {
     const bag = convertFilePropertyBag(options, prefix, "Argument 3");
     super(kInternal, processBlobParts(parts, bag.endings), normalizeType(bag.type));
     this.#name = name;
-    this.#lastModified = bag.lastModified === undefined ? native_wall() : bag.lastModified;
+    this.#lastModified = bag.lastModified === undefined ? DateNow() : bag.lastModified;
   }
 
   // https://w3c.github.io/FileAPI/#dfn-name
@@ -310,9 +313,26 @@ export function blobFromBytes(bytes, type) {
  * @param {string} name
  * @param {number} lastModified ms since the epoch; now when left out
  */
-export function fileFromBytes(bytes, type, name, lastModified = native_wall()) {
+export function fileFromBytes(bytes, type, name, lastModified = DateNow()) {
   return new File(kInternal, bytes, type, StringPrototypeToWellFormed(name), lastModified);
 }
+
+// https://w3c.github.io/FileAPI/#file-section, its serialization steps; before
+// those of Blob, which a File is too.
+registerSerializable(
+  isFile,
+  "File",
+  (f) => ({ bytes: bytesOfBlob(f), type: typeOfBlob(f), name: nameOfFile(f), lastModified: lastModifiedOfFile(f) }),
+  ({ bytes, type, name, lastModified }) => fileFromBytes(bytes, type, name, lastModified),
+);
+
+// https://w3c.github.io/FileAPI/#blob-section, its serialization steps
+registerSerializable(
+  isBlob,
+  "Blob",
+  (b) => ({ bytes: bytesOfBlob(b), type: typeOfBlob(b) }),
+  ({ bytes, type }) => blobFromBytes(bytes, type),
+);
 
 /**
  * Makes a readable byte stream that delivers copies of the bytes.

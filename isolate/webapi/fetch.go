@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -105,9 +106,9 @@ func fetcherOf(c *op.Call) (fetch.Fetcher, error) {
 	if f, ok := c.Host().Grant("outbound").(fetch.Fetcher); ok {
 		return f, nil
 	}
-	field, _ := c.Host().Grant("field:outbound").(string)
-	if field == "" {
-		field = "globalOutbound"
+	field := "globalOutbound"
+	if h, ok := c.Host().(interface{ Field(key string) string }); ok && h.Field("outbound") != "" {
+		field = h.Field("outbound")
 	}
 	return nil, op.NotGranted("fetch", field)
 }
@@ -120,6 +121,8 @@ func complete(req *fetch.Request, outbound bool) {
 	req.Header.Del("content-length")
 	req.Header.Del("transfer-encoding")
 	if !outbound {
+		// On the wire the URL tells the host; the other worker looks for the header.
+		req.Header.Set("host", authority(req.URL))
 		return
 	}
 	add := func(name, value string) {
@@ -133,6 +136,15 @@ func complete(req *fetch.Request, outbound bool) {
 		add("accept-encoding", "identity")
 	}
 	add("accept-encoding", acceptEncoding)
+}
+
+// authority returns host and port of a serialised URL without credentials.
+func authority(url string) string {
+	_, rest, _ := strings.Cut(url, "//")
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	return rest
 }
 
 // running is one call of op_fetch.

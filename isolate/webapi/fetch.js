@@ -173,7 +173,13 @@ export function fetchThrough(fetcher, input, init) {
   });
 }
 
-// https://fetch.spec.whatwg.org/#dom-global-fetch
+/**
+ * https://fetch.spec.whatwg.org/#dom-global-fetch
+ *
+ * Apart from the standard: only http: and https: are fetched, nothing is
+ * cached, and with the redirect mode "manual" the redirect is the response, as
+ * a proxy needs it.
+ */
 export function fetch(input, init = undefined) {
   try {
     webidl.requiredArguments(arguments.length, 1, "Failed to execute 'fetch'");

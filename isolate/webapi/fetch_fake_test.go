@@ -23,6 +23,7 @@ type fakeInstance struct {
 	table  op.Table
 	ctx    context.Context
 	grants map[string]any
+	fields map[string]string
 
 	mu      sync.Mutex // guards all below
 	next    uint32
@@ -84,6 +85,8 @@ func (w *fakeInstance) Resources() *op.Table     { return &w.table }
 func (w *fakeInstance) Context() context.Context { return w.ctx }
 func (w *fakeInstance) SetTimer(float64)         {}
 func (w *fakeInstance) Grant(key string) any     { return w.grants[key] }
+
+func (w *fakeInstance) Field(key string) string { return w.fields[key] }
 
 func (w *fakeInstance) Booted(err *op.ScriptError) {
 	w.mu.Lock()

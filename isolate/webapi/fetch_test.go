@@ -55,7 +55,7 @@ func runScript(t *testing.T, outbound fetch.Fetcher, script func(s *fakeScript))
 	if outbound != nil {
 		w.grants["outbound"] = outbound
 	}
-	w.grants["field:outbound"] = "services.shop.worker.globalOutbound"
+	w.fields = map[string]string{"outbound": "services.shop.worker.globalOutbound"}
 	req := newRequest("GET", "http://w/", nil)
 	req.Hops = 3
 	if _, err := NewFetcher(w, "", FetcherOptions{}).Fetch(t.Context(), req); err != nil {
@@ -70,7 +70,7 @@ func TestFetchWithoutAGrantNamesTheField(t *testing.T) {
 		if e.Class != op.TypeError || e.Code != "ERR_NOT_GRANTED" || !strings.Contains(e.Msg, "set services.shop.worker.globalOutbound in") {
 			t.Errorf("rejected with %+v", e)
 		}
-		delete(s.w.grants, "field:outbound")
+		s.w.fields = nil
 		if _, err := s.fetch("http://origin.example/echo", false); !strings.Contains(err.Error(), "set globalOutbound in") {
 			t.Errorf("rejected with %v", err)
 		}
@@ -119,7 +119,7 @@ func TestFetchSendsWhatAUserAgentSends(t *testing.T) {
 		{name: "own values stay, framing goes", header: "accept\na/b\ncontent-length\n5\nuser-agent\nme\ntransfer-encoding\nchunked\naccept-encoding\nbr\n",
 			want: "accept: a/b|user-agent: me|accept-encoding: br"},
 		{name: "ranges are not encoded", header: "range\nbytes=0-1\n", want: "range: bytes=0-1|accept: */*|user-agent: edge|accept-encoding: identity"},
-		{name: "a service binding gets nothing added", header: "x\ncaf\xe9\n", want: "x: caf\xe9", handle: true},
+		{name: "a service binding gets the host", header: "host\nold.example\nx\ncaf\xe9\n", want: "x: caf\xe9|host: o:81", handle: true},
 	} {
 		runScript(t, record, func(s *fakeScript) {
 			handle := op.Int(0)
@@ -128,7 +128,7 @@ func TestFetchSendsWhatAUserAgentSends(t *testing.T) {
 				defer s.w.table.Take(h)
 				handle = op.Int(int64(h))
 			}
-			_, err := s.call("op_fetch", handle, op.Int(0), op.String("PUT"), op.String("http://o/"), op.ByteString([]byte(tc.header)), op.Bool(false),
+			_, err := s.call("op_fetch", handle, op.Int(0), op.String("PUT"), op.String("http://o:81/p?q"), op.ByteString([]byte(tc.header)), op.Bool(false),
 				op.Int(bodyText), op.String("text"), op.Int(-1))
 			if err != nil {
 				t.Errorf("%s: %v", tc.name, err)

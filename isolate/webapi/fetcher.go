@@ -65,14 +65,35 @@ type exchange struct {
 	// stream is the response body while it is sent; its failure is the
 	// invocation's.
 	stream *responseStream
-	// holds counts what the invocation has to wait for when the script is done
-	// with it: the response body, a request that passes through. finished is set
-	// when it waits.
-	holds    int
-	finished op.Invocation
-	running  op.Running
-	charged  time.Duration
+	// streaming says that the response body is being sent. The invocation does
+	// not end before that; finished is set when it only waits for it.
+	streaming bool
+	finished  op.Invocation
+	running   op.Running
+	charged   time.Duration
+
+	// What each request needs lies here, so that it costs one allocation.
+	inner    detached
+	args     [8]op.Value
+	cf       [64]byte
+	response fetch.Response
+	content  fetch.Body
 }
+
+// detached is a context with the values of ctx that never ends.
+type detached struct{ ctx context.Context }
+
+// Deadline reports none.
+func (*detached) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// Done returns nil.
+func (*detached) Done() <-chan struct{} { return nil }
+
+// Err returns nil.
+func (*detached) Err() error { return nil }
+
+// Value returns the value of the outer context.
+func (d *detached) Value(key any) any { return d.ctx.Value(key) }
 
 // Fetch runs one request in the worker.
 func (f *workerFetcher) Fetch(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
@@ -81,10 +102,10 @@ func (f *workerFetcher) Fetch(ctx context.Context, req *fetch.Request) (*fetch.R
 		_ = req.Body.Close() // the failure says more
 		return nil, outcome.Failf(outcome.LoopDetected, "the request came through more than %d services", f.opts.MaxHops)
 	}
-	ex := &exchange{f: f, ctx: ctx, req: req, id: req.ID, hops: req.Hops}
+	ex := &exchange{f: f, ctx: ctx, req: req, id: req.ID, hops: req.Hops, inner: detached{ctx}}
 	// The invocation outlives ctx, which may end when the response was sent, for
 	// what the script gave to waitUntil.
-	running := f.w.Invoke(context.WithoutCancel(ctx), op.InvokeParams{
+	running := f.w.Invoke(&ex.inner, op.InvokeParams{
 		Handler: "fetch",
 		State:   ex,
 		Request: req.ID,
@@ -156,12 +177,13 @@ func (ex *exchange) attach(host op.Host, _ op.Invocation) []op.Value {
 	}
 	cf := op.Null
 	if req.ClientAddr != "" {
-		cf = op.String(string(appendCF(nil, req.ClientAddr)))
+		cf = op.ByteString(appendCF(ex.cf[:0], req.ClientAddr))
 	}
-	return []op.Value{
+	ex.args = [8]op.Value{
 		op.String(ex.f.entrypoint), op.String(req.Method), op.String(req.URL),
 		op.ByteString(req.Header), kind, body, size, cf,
 	}
+	return ex.args[:]
 }
 
 // appendCF appends the JSON text of request.cf.
@@ -268,36 +290,26 @@ func mayBeStuck(o outcome.Outcome) bool {
 	return false
 }
 
-// hold makes the invocation wait for letGo.
-func (ex *exchange) hold() {
+// streamOver lets the invocation end when it waited for the response body.
+func (ex *exchange) streamOver() {
 	ex.mu.Lock()
-	defer ex.mu.Unlock()
-	ex.holds++
-}
-
-// letGo undoes one hold.
-func (ex *exchange) letGo() {
-	ex.mu.Lock()
-	ex.holds--
+	ex.streaming = false
 	inv := ex.finished
-	if ex.holds > 0 {
-		inv = nil
-	}
 	ex.mu.Unlock()
 	if inv != nil {
 		ex.finish(inv)
 	}
 }
 
-// done ends the invocation, at once or when nothing holds it any more.
+// done ends the invocation, at once or when the response body was sent.
 func (ex *exchange) done(inv op.Invocation) {
 	ex.mu.Lock()
-	held := ex.holds > 0
-	if held {
+	waits := ex.streaming
+	if waits {
 		ex.finished = inv
 	}
 	ex.mu.Unlock()
-	if !held {
+	if !waits {
 		ex.finish(inv)
 	}
 }

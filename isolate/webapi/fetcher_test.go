@@ -356,7 +356,9 @@ func TestFetcherAbandonsARequestWhoseGoroutineIsStuck(t *testing.T) {
 
 func TestPassThroughOnException(t *testing.T) {
 	w := newFakeInstance(t, func(s *fakeScript) {
-		s.post("op_fetch_pass_through", op.String("Error"), op.String("oops"), op.String("Error: oops"))
+		if _, err := s.call("op_fetch_pass_through", op.String("Error"), op.String("oops"), op.String("Error: oops")); err != nil {
+			t.Error(err)
+		}
 		s.done()
 	})
 	f := NewFetcher(w, "", FetcherOptions{})

@@ -112,7 +112,13 @@ export let bodyOf;
 /** @type {(r: Request) => string} */
 let headerBlock;
 
-// https://fetch.spec.whatwg.org/#request
+/**
+ * https://fetch.spec.whatwg.org/#request
+ *
+ * Apart from the standard: there is no base URL, a ReadableStream needs no
+ * duplex: "half", and every header may be set, in every mode, since there is no
+ * page whose user they would protect.
+ */
 export class Request {
   #method = "GET";
   #url = "";

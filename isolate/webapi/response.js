@@ -80,7 +80,12 @@ let bodyOf;
 /** @type {(r: Response) => string} */
 let headerBlock;
 
-// https://fetch.spec.whatwg.org/#response
+/**
+ * https://fetch.spec.whatwg.org/#response
+ *
+ * Apart from the standard: there is no base URL for redirect(), and Set-Cookie
+ * is a header like any other.
+ */
 export class Response {
   #status = 200;
   #statusText = "";

@@ -32,7 +32,7 @@ func (ex *exchange) watch(resp *fetch.Response) {
 	resp.Body = fetch.StreamBody(stream, resp.Body.Size)
 	ex.mu.Lock()
 	ex.stream = stream
-	ex.holds++
+	ex.streaming = true
 	ex.mu.Unlock()
 }
 
@@ -107,6 +107,6 @@ func (s *responseStream) end() {
 	if unwatch != nil {
 		unwatch()
 	}
-	s.ex.letGo()
+	s.ex.streamOver()
 	s.ex.report()
 }

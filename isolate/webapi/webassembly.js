@@ -19,6 +19,7 @@ const {
   Proxy,
   ReflectApply,
   ReflectConstruct,
+  ReflectDeleteProperty,
   ReflectGetOwnPropertyDescriptor,
   ReflectOwnKeys,
   TypeError,
@@ -28,15 +29,16 @@ const {
   TypedArrayPrototypeGetSymbolToStringTag,
   TypedArrayPrototypeSlice,
   Uint8Array,
-  globalThis: global,
 } = primordials;
 
-/**
- * The engine's own. The start-up snapshot holds no WebAssembly: the engine makes
- * it with each isolate, and guardWebAssembly runs before the worker's code.
- * @type {{namespace: typeof WebAssembly, Memory: Function, Module: Function, validate: Function, compile: Function, instantiate: Function} | undefined}
- */
-let native;
+// The engine's own, captured when an isolate is given its worker: while the
+// start-up snapshot is made there is no WebAssembly.
+let WebAssembly;
+let WebAssemblyCompile;
+let WebAssemblyInstantiate;
+let WebAssemblyMemory;
+let WebAssemblyModule;
+let WebAssemblyValidate;
 
 const why = "shared memories are not offered: workers have no threads to share them with";
 
@@ -161,26 +163,26 @@ const descriptorHandler = {
 function Memory(descriptor) {
   if (new.target === undefined) throw new TypeError("WebAssembly.Memory must be invoked with 'new'");
   if (webidl.isObject(descriptor)) descriptor = new Proxy(descriptor, descriptorHandler);
-  return ReflectConstruct(native.Memory, [descriptor], new.target);
+  return ReflectConstruct(WebAssemblyMemory, [descriptor], new.target);
 }
 
 // https://webassembly.github.io/spec/js-api/#dom-module-module
 function Module(...args) {
   if (new.target === undefined) throw new TypeError("WebAssembly.Module must be invoked with 'new'");
-  return ReflectConstruct(native.Module, checked(args, "WebAssembly.Module()"), new.target);
+  return ReflectConstruct(WebAssemblyModule, checked(args, "WebAssembly.Module()"), new.target);
 }
 
 const functions = {
   // https://webassembly.github.io/spec/js-api/#dom-webassembly-validate
   validate(source) {
-    if (!webidl.isBufferSource(source)) return ReflectApply(native.validate, native.namespace, [source]);
+    if (!webidl.isBufferSource(source)) return WebAssemblyValidate(source);
     const bytes = bytesOf(source);
-    return ReflectApply(native.validate, native.namespace, [bytes]) && !usesSharedMemory(bytes);
+    return WebAssemblyValidate(bytes) && !usesSharedMemory(bytes);
   },
   // https://webassembly.github.io/spec/js-api/#dom-webassembly-compile
   compile(...args) {
     try {
-      return ReflectApply(native.compile, native.namespace, checked(args, "WebAssembly.compile()"));
+      return ReflectApply(WebAssemblyCompile, WebAssembly, checked(args, "WebAssembly.compile()"));
     } catch (error) {
       return PromiseReject(error);
     }
@@ -188,7 +190,7 @@ const functions = {
   // https://webassembly.github.io/spec/js-api/#dom-webassembly-instantiate
   instantiate(...args) {
     try {
-      return ReflectApply(native.instantiate, native.namespace, checked(args, "WebAssembly.instantiate()"));
+      return ReflectApply(WebAssemblyInstantiate, WebAssembly, checked(args, "WebAssembly.instantiate()"));
     } catch (error) {
       return PromiseReject(error);
     }
@@ -211,27 +213,27 @@ function replaceConstructor(Wrapper, Native, prototype) {
     }
   }
   replace(prototype, "constructor", Wrapper);
-  replace(native.namespace, Wrapper.name, Wrapper);
+  replace(WebAssembly, Wrapper.name, Wrapper);
 }
 
-/** Puts the guarded constructors and functions in place, once there are some. */
+/** Puts the guarded constructors and functions in place, before any code of the worker runs. */
 export function guardWebAssembly() {
-  const namespace = global.WebAssembly;
-  if (native !== undefined || namespace === undefined) return;
-  native = {
-    __proto__: null,
-    namespace,
-    Memory: namespace.Memory,
-    Module: namespace.Module,
-    validate: namespace.validate,
-    compile: namespace.compile,
-    instantiate: namespace.instantiate,
-  };
-  replaceConstructor(Memory, native.Memory, native.Memory.prototype);
-  replaceConstructor(Module, native.Module, native.Module.prototype);
+  // These too come with each context, whatever the snapshot lacked.
+  ReflectDeleteProperty(globalThis, "SharedArrayBuffer");
+  WebAssembly = globalThis.WebAssembly;
+  if (WebAssembly === undefined) return; // switched off by a flag of the engine
+  ({
+    compile: WebAssemblyCompile,
+    instantiate: WebAssemblyInstantiate,
+    Memory: WebAssemblyMemory,
+    Module: WebAssemblyModule,
+    validate: WebAssemblyValidate,
+  } = WebAssembly);
+  replaceConstructor(Memory, WebAssemblyMemory, WebAssemblyMemory.prototype);
+  replaceConstructor(Module, WebAssemblyModule, WebAssemblyModule.prototype);
   const names = ["validate", "compile", "instantiate"];
   for (let i = 0; i < names.length; i++) {
     ObjectDefineProperty(functions[names[i]], "length", { __proto__: null, value: 1, writable: false, enumerable: false, configurable: true });
-    replace(namespace, names[i], functions[names[i]]);
+    replace(WebAssembly, names[i], functions[names[i]]);
   }
 }

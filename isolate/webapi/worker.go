@@ -1,22 +1,12 @@
 package webapi
 
 import (
-	_ "embed"
+	"errors"
 
 	"github.com/edge-runtime/edge/isolate/op"
 	"github.com/edge-runtime/edge/isolate/outcome"
 	"github.com/edge-runtime/edge/net/fetch"
 )
-
-// WorkersModule is the source of the module that each program which imports one
-// of WorkersSpecifiers has to contain.
-//
-//go:embed workers.mjs
-var WorkersModule []byte
-
-// WorkersSpecifiers are the names under which a worker imports WorkerEntrypoint,
-// env and waitUntil.
-var WorkersSpecifiers = []string{"edge:workers", "cloudflare:workers"}
 
 // How a body crosses in op_fetch_respond and op_fetch; body.js has the same.
 const (
@@ -35,7 +25,7 @@ func workerOps() []op.Op {
 	return []op.Op{
 		{Name: "op_boot_done", Mode: op.Post, Func: bootDone},
 		{Name: "op_fetch_respond", Mode: op.Post, Func: fetchRespond},
-		{Name: "op_fetch_pass_through", Mode: op.Post, Func: fetchPassThrough},
+		{Name: "op_fetch_pass_through", Mode: op.Async, Func: fetchPassThrough},
 		{Name: "op_invocation_done", Mode: op.Post, Func: invocationDone},
 		{Name: "op_invocation_fail", Mode: op.Post, Func: invocationFail},
 	}
@@ -69,18 +59,50 @@ func fetchRespond(c *op.Call) error {
 	if ex == nil {
 		return nil
 	}
-	body, err := takeBody(c, 3)
+	resp, err := ex.responseOf(c)
 	if err != nil {
 		c.Invocation().Fail(&op.ScriptError{Name: "TypeError", Message: err.Error()})
 		return nil
 	}
-	resp := &fetch.Response{Status: int(c.Int(0)), StatusText: byteString(c.Arg(1)), Header: headerOf(c.Arg(2)), Body: body}
 	keepEncoding(ex, resp)
 	ex.watch(resp)
 	if ex.respond(resp) {
 		c.Invocation().Responded()
 	}
 	return nil
+}
+
+// responseOf reads the arguments of op_fetch_respond. A second response, which
+// is refused later, must not change the first.
+func (ex *exchange) responseOf(c *op.Call) (*fetch.Response, error) {
+	ex.mu.Lock()
+	settled := ex.settled
+	ex.mu.Unlock()
+	resp, body := &ex.response, &ex.content
+	if settled {
+		resp, body = &fetch.Response{}, &fetch.Body{}
+	}
+	resp.Status, resp.StatusText = int(c.Int(0)), byteString(c.Arg(1))
+	kind, content := c.Int(3), c.Arg(4)
+	raw, text := c.Arg(2).Raw(), content.Raw()
+	if raw == nil || text == nil || kind != bodyText && kind != bodyBytes {
+		var err error
+		resp.Header = headerOf(c.Arg(2))
+		resp.Body, err = takeBody(c, 3)
+		return resp, err
+	}
+	// Header list and content in memory share one allocation.
+	buf := make([]byte, 0, len(raw)+len(text))
+	buf = append(buf, raw...)
+	resp.Header = buf[:len(raw):len(raw)]
+	if kind == bodyText {
+		body.Inline = content.AppendText(buf[len(raw):])
+	} else {
+		body.Inline = append(buf[len(raw):], text...)
+	}
+	body.Size = int64(len(body.Inline))
+	resp.Body = body
+	return resp, nil
 }
 
 // exchangeOf returns the exchange that a call belongs to, nil when its
@@ -147,16 +169,19 @@ func byteString(v op.Value) string {
 }
 
 // fetchPassThrough: (name, message, stack) of what the handler threw. The
-// request, which nobody read, goes to the worker's outbound service.
+// request, which nobody read, goes to the worker's outbound service; resolved
+// when that has answered.
 func fetchPassThrough(c *op.Call) error {
 	ex := exchangeOf(c)
 	if ex == nil {
+		c.Resolve(op.Undefined)
 		return nil
 	}
 	inv, host, cause := c.Invocation(), c.Host(), scriptError(c, 0)
 	outbound, ok := host.Grant("outbound").(fetch.Fetcher)
 	if !ok {
 		inv.Fail(cause)
+		c.Resolve(op.Undefined)
 		return nil
 	}
 	host.Log("error", c.InvocationID(), cause.Stack)
@@ -165,30 +190,31 @@ func fetchPassThrough(c *op.Call) error {
 	settled := ex.settled
 	ex.mu.Unlock()
 	if settled {
+		c.Resolve(op.Undefined)
 		return nil
 	}
 	ctx := fetch.WithAbandoner(inv.Context(), nil)
 	req := *ex.req
 	req.Hops++
-	ex.hold()
 	go func() {
-		defer ex.letGo()
 		resp, err := outbound.Fetch(ctx, &req)
 		if err != nil {
 			ex.fail(asFailure(err))
-			return
+		} else {
+			ex.watch(resp)
+			if ex.respond(resp) {
+				inv.Responded()
+			}
 		}
-		ex.watch(resp)
-		if ex.respond(resp) {
-			inv.Responded()
-		}
+		c.Resolve(op.Undefined)
 	}()
 	return nil
 }
 
 // asFailure returns the Failure that err stands for.
 func asFailure(err error) *outcome.Failure {
-	if f, ok := err.(*outcome.Failure); ok { //nolint:errorlint // the outermost one decides
+	var f *outcome.Failure
+	if errors.As(err, &f) {
 		return f
 	}
 	return &outcome.Failure{Outcome: outcome.BadGateway, Msg: "the outbound service did not answer", Err: err}

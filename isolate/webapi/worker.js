@@ -6,6 +6,7 @@
 // client of a request has left.
 
 import { primordials } from "edge:primordials";
+import * as webidl from "edge:webidl";
 import { abortBody, bodyFromHandle, bodyFromSource, isDisturbed, isUnusable, kindStream, sendBody } from "edge:body";
 import { DOMException } from "edge:domexception";
 import { dispatchTrusted, hasListeners } from "edge:event";
@@ -110,7 +111,7 @@ function isEntrypointClass(value) {
 }
 
 function isEntrypoint(value) {
-  return isEntrypointClass(value) || (typeof value === "object" && value !== null && typeof value.fetch === "function");
+  return isEntrypointClass(value) || (webidl.isObject(value) && typeof value.fetch === "function");
 }
 
 /** Finds the entrypoints among a module's exports; throws when there are none. */
@@ -137,7 +138,6 @@ function findEntrypoints(namespace) {
  * @param {[string, any, string | null, number][]} entries
  */
 async function load(entries) {
-  guardWebAssembly();
   for (let i = 0; i < entries.length; i++) {
     const { 0: name, 1: value, 2: facade, 3: handle } = entries[i];
     const made = facade === null ? value : createFacade(facade, value, handle);
@@ -168,7 +168,7 @@ class Invocation {
     if (handler === undefined) throw new TypeError(noSuchEntrypoint(entrypoint));
     if (handler === null) return this.dispatch();
     const ctx = new ExecutionContext(this);
-    const target = typeof handler === "function" && isEntrypointClass(handler) ? ReflectConstruct(handler, [ctx, workerEnv]) : handler;
+    const target = isEntrypointClass(handler) ? ReflectConstruct(handler, [ctx, workerEnv]) : handler;
     if (typeof target.fetch !== "function") {
       throw new TypeError(`the entrypoint ${entrypoint === "" ? "'default'" : `'${entrypoint}'`} has no fetch method`);
     }
@@ -195,6 +195,12 @@ class Invocation {
       op_log("error", `Uncaught (in waitUntil) ${stack || `${name}: ${message}`}`);
       this.release();
     });
+  }
+
+  /** Waits for an internal promise, however it ends. */
+  waitFor(promise) {
+    this.waiting++;
+    PromisePrototypeThen(promise, () => this.release(), () => this.release());
   }
 
   passThroughOnException() {
@@ -229,10 +235,7 @@ class Invocation {
       return;
     }
     this.answered = true;
-    if (sent !== null) {
-      this.waiting++;
-      PromisePrototypeThen(sent, () => this.release(), () => this.release());
-    }
+    if (sent !== null) this.waitFor(sent);
     this.settle();
   }
 
@@ -257,8 +260,7 @@ class Invocation {
     const { request } = this;
     if (!this.answered && this.passThrough && !isDisturbed(bodyOf(request))) {
       this.answered = true;
-      op_fetch_pass_through(name, message, stack);
-      this.settle();
+      this.waitFor(op_fetch_pass_through(name, message, stack));
       return;
     }
     this.end();
@@ -309,6 +311,7 @@ function noSuchEntrypoint(name) {
 }
 
 native_on("load", (...entries) => {
+  guardWebAssembly();
   PromisePrototypeThen(load(entries), () => op_boot_done(true, "", "", ""), (error) => {
     const { 0: name, 1: message, 2: stack } = describeError(error);
     op_boot_done(false, name, message, stack);

@@ -1,11 +1,10 @@
 // What a worker imports from "edge:workers" or "cloudflare:workers".
-// Public: none (workers_module.js, which is part of each program, exports it).
-// Ops: none.
+// Public: the module edge:workers. Ops: none.
 
 import { primordials } from "edge:primordials";
-import { native_invocation } from "edge:ops";
+import { native_builtin, native_invocation } from "edge:ops";
 
-const { Error, ObjectDefineProperty, SafeMap, SymbolFor, globalThis: global } = primordials;
+const { Error, SafeMap } = primordials;
 
 /** env: empty until the worker is loaded. */
 export const env = {};
@@ -57,8 +56,4 @@ export function waitUntil(promise) {
   invocation.waitUntil(promise);
 }
 
-// A module of the program cannot import one of the snapshot, so they meet here.
-ObjectDefineProperty(global, SymbolFor("edge.workers"), {
-  __proto__: null,
-  value: { __proto__: null, WorkerEntrypoint, env, waitUntil },
-});
+native_builtin("edge:workers", { WorkerEntrypoint, env, waitUntil });

@@ -100,6 +100,17 @@ test("File: name, type, lastModified", async () => {
   assertEquals(new File([], undefined).name, "undefined");
 });
 
+test("Blob and File: structured clones", async () => {
+  const blob = structuredClone(new Blob(["abcdef"], { type: "a/b" }).slice(1, 4, "c/d"));
+  assertEquals([blob instanceof File, blob.type, await blob.text()], [false, "c/d", "bcd"]);
+  const { file, again } = structuredClone((() => {
+    const file = new File(["x"], "n", { type: "t/t", lastModified: 7 });
+    return { file, again: file };
+  })());
+  assert(file instanceof File && file === again);
+  assertEquals([file.name, file.type, file.lastModified, await file.text()], ["n", "t/t", 7, "x"]);
+});
+
 test("Blob and File: shape of the interfaces", async () => {
   assertEquals([Blob.length, File.length, Blob.prototype.slice.length], [0, 2, 0]);
   for (const name of ["size", "type", "slice", "stream", "text", "arrayBuffer", "bytes"]) {

@@ -40,4 +40,7 @@ export const other = {
   },
 };
 
+// A function that has a fetch method, as some routers are.
+export const callable = Object.assign(() => {}, { fetch: () => new Response("callable") });
+
 export const notAnEntrypoint = 5;
