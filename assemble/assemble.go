@@ -111,6 +111,7 @@ type Report struct {
 	Generation       int
 	Services         int
 	Started, Kept    int // workers
+	Unchanged        bool
 	Took             time.Duration
 	Addresses        []Address
 	Admin            string // the admin listener's address, empty without one

@@ -34,7 +34,8 @@ type built struct {
 	started, kept int
 	newSockets    map[string]*socket
 	newAdmin      *admin
-	files, dirs   []string // what the attempt looked at
+	// What the attempt looked at, see Watched.
+	files, dirs, folders []string
 }
 
 // build makes a generation apart from the one that serves. What it does stands
@@ -95,7 +96,7 @@ func (a *App) read(cfg *config.Config, next *built) error {
 			tree, dirs, err := readFolder(s.Disk)
 			mu.Lock()
 			defer mu.Unlock()
-			next.dirs = append(next.dirs, dirs...)
+			next.folders = append(next.folders, dirs...)
 			if err != nil {
 				problems = append(problems, Problem{Service: s.Name, Field: s.Field + ".disk", Text: err.Error()})
 				return

@@ -217,7 +217,7 @@ func (o *outbound) dial(ctx context.Context, c *call) (*outConn, error) {
 		secure := tls.Client(raw, cfg)
 		if err := secure.HandshakeContext(ctx); err != nil {
 			_ = raw.Close() // the handshake's error says more
-			return nil, fmt.Errorf("TLS handshake: %w", err)
+			return nil, &handshakeError{err}
 		}
 		conn.Conn = secure
 	}

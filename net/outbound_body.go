@@ -2,7 +2,9 @@ package edgenet
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"sync"
 	"sync/atomic"
 )
@@ -64,6 +66,8 @@ func (b *outBody) read(p []byte) (n int, err error) {
 			return n, nil
 		}
 		return n, b.readTrailers()
+	case b.head.chunked:
+		return n, chunkError(err)
 	case b.left < 0 || err != nil && err != io.EOF:
 		return n, err
 	}
@@ -74,6 +78,15 @@ func (b *outBody) read(p []byte) (n int, err error) {
 		err = io.ErrUnexpectedEOF
 	}
 	return n, err
+}
+
+// chunkError tells a fault in the chunks from one of the connection.
+func chunkError(err error) error {
+	var broken net.Error
+	if err == nil || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) || errors.As(err, &broken) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errChunks, err)
 }
 
 // trailersBuffered reports whether the end of a body without trailers has

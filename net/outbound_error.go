@@ -35,6 +35,15 @@ func protocolErrorf(format string, args ...any) error {
 	return protocolError(fmt.Sprintf(format, args...))
 }
 
+// handshakeError is a failure to agree on TLS.
+type handshakeError struct{ err error }
+
+// Error says what failed.
+func (e *handshakeError) Error() string { return "TLS handshake: " + e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *handshakeError) Unwrap() error { return e.err }
+
 // bodyError is a failure of the request's body, which is the caller's.
 type bodyError struct {
 	msg string // public
@@ -107,7 +116,8 @@ func tlsReason(err error) string {
 	var invalid x509.CertificateInvalidError
 	var verification *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
-	var alert tls.AlertError
+	var alert *net.OpError
+	var handshake *handshakeError
 	switch {
 	case distrusted(err):
 		return "the certificate is signed by an authority that is not trusted"
@@ -119,8 +129,10 @@ func tlsReason(err error) string {
 		return "the certificate is not valid"
 	case errors.As(err, &record):
 		return "the server does not speak TLS"
-	case errors.As(err, &alert):
+	case errors.As(err, &alert) && alert.Op == "remote error":
 		return "the server refused the TLS handshake"
+	case errors.As(err, &handshake):
+		return "the TLS handshake failed"
 	}
 	return "the connection failed"
 }

@@ -133,6 +133,7 @@ var (
 	errNoHTTP       = protocolError("the server's answer is not HTTP/1.1")
 	errField        = protocolError("the response has a header that is not valid")
 	errLength       = protocolError("the response has a content-length that is not valid")
+	errChunks       = protocolError("the response's chunks are not valid")
 	errEncoding     = protocolError("the response has a transfer-encoding that is not known")
 )
 

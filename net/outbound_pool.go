@@ -205,10 +205,11 @@ func (p *connPool) putFor(c *outConn, keep time.Duration) {
 	p.mu.Unlock()
 }
 
-// drop closes a connection that serves no other call, and frees its place.
+// drop frees the place of a connection that serves no other call, and closes it:
+// in this order, so that who sees it closed sees the place free.
 func (p *connPool) drop(c *outConn) {
-	c.kill()
 	p.free()
+	c.kill()
 }
 
 // free gives a place back.

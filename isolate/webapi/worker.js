@@ -15,6 +15,7 @@ import { FetchEvent, activate, answerOf } from "edge:fetch_event";
 import { abortRequest, bodyOf, makeRequest } from "edge:request";
 import { isResponse, partsOf } from "edge:response";
 import { stopTimersOf } from "edge:timers";
+import { guardWebAssembly } from "edge:webassembly";
 import { WorkerEntrypoint, enter, env as workerEnv, invocationOf, leave } from "edge:workers";
 import {
   native_class_name,
@@ -28,7 +29,6 @@ import {
   op_invocation_fail,
   op_log,
 } from "edge:ops";
-import { guardWebAssembly } from "edge:webassembly";
 
 const {
   ArrayPrototypeJoin,
