@@ -51,13 +51,13 @@ func relative(cfg *config.Config, path string) string {
 	return path
 }
 
-// program is a bundle as the engine wants it, with the runtime's own module.
+// program is a bundle as the engine wants it. The runtime's own module, vfs.RuntimeKey,
+// is the engine's.
 func program(b *vfs.Bundle) isolate.ProgramSource {
 	src := isolate.ProgramSource{Main: b.Main, Resolve: b.Resolve}
 	for _, m := range b.Modules {
 		src.Modules = append(src.Modules, isolate.Module{Key: m.Key, Type: isolate.ModuleType(m.Type), Source: m.Source})
 	}
-	src.Modules = append(src.Modules, isolate.Module{Key: vfs.RuntimeKey, Type: isolate.ESModule, Source: webapi.WorkersModule})
 	return src
 }
 
