@@ -14,7 +14,6 @@ const {
   DataViewPrototypeGetBuffer,
   DataViewPrototypeGetByteLength,
   DataViewPrototypeGetByteOffset,
-  DateNow,
   MathMax,
   MathMin,
   PromiseReject,
@@ -30,7 +29,6 @@ const {
   TypedArrayPrototypeGetSymbolToStringTag,
   TypedArrayPrototypeSet,
   Uint8Array,
-  DateNow,
 } = primordials;
 
 /** Tells the constructor that it is called from inside. */
