@@ -29,6 +29,7 @@ const {
   TypedArrayPrototypeGetSymbolToStringTag,
   TypedArrayPrototypeSet,
   Uint8Array,
+  DateNow,
 } = primordials;
 
 /** Tells the constructor that it is called from inside. */
