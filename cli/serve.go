@@ -120,7 +120,9 @@ func (s *server) run() error {
 	defer cancel()
 
 	loaded := make(chan error, 1)
+	var began time.Time
 	load := func() {
+		began = time.Now()
 		go func() { loaded <- s.load(ctx) }()
 	}
 	load()
@@ -138,7 +140,7 @@ func (s *server) run() error {
 				busy, again = true, false
 				load()
 			} else if s.watcher != nil {
-				s.watcher.Set(s.app.Watched())
+				s.watcher.Set(s.app.Watched(), began)
 				go s.waitForChange(ctx, changes)
 			}
 		case file := <-changes:
