@@ -275,7 +275,7 @@ func (h *hop) release(head *responseHead) {
 		return
 	}
 	if h.settle(nil) {
-		h.conn.pool.putFor(h.conn, head.keep)
+		h.conn.pool.put(h.conn, head.keep)
 	}
 }
 

@@ -128,7 +128,7 @@ func (p *connPool) wait(ctx context.Context, key origin, fresh bool) (*outConn, 
 	select {
 	case c := <-w.ready: // it came meanwhile
 		if c != nil {
-			p.put(c)
+			p.put(c, 0)
 		} else {
 			p.free()
 		}
@@ -175,10 +175,8 @@ func (p *connPool) oldestLocked() *outConn {
 }
 
 // put gives back a connection that can serve another call; keep, when above 0,
-// is how long its server promised to keep it.
-func (p *connPool) put(c *outConn) { p.putFor(c, 0) }
-
-func (p *connPool) putFor(c *outConn, keep time.Duration) {
+// is how long its server keeps it.
+func (p *connPool) put(c *outConn, keep time.Duration) {
 	p.mu.Lock()
 	if e := p.waiters.Front(); e != nil {
 		w := p.waiters.Remove(e).(*connWaiter)
