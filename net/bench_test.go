@@ -10,7 +10,6 @@ import (
 	"net"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -24,7 +23,7 @@ func pingPong(b *testing.B, addr string) {
 		b.Fatal(err)
 	}
 	defer c.Close()
-	req := []byte("GET / HTTP/1.1\r\nHost: shop.example.com\r\nUser-Agent: bench/1.0\r\nAccept: */*\r\n\r\n")
+	req := []byte(helloRequest)
 	r := bufio.NewReader(c)
 	b.ReportAllocs()
 	defer cpu(b)()
@@ -58,12 +57,6 @@ func cpu(b *testing.B) func() {
 	}
 	before := used()
 	return func() { b.ReportMetric(float64(used()-before)/float64(b.N), "cpu-ns/op") }
-}
-
-var helloHeader = fetch.Header("content-type\ntext/plain\n")
-
-func hello(context.Context, *fetch.Request) (*fetch.Response, error) {
-	return &fetch.Response{Status: 200, Header: helloHeader, Body: fetch.BytesBody([]byte("hello world"))}, nil
 }
 
 func BenchmarkHello(b *testing.B) {
@@ -131,46 +124,15 @@ func BenchmarkUpload(b *testing.B) {
 	}
 }
 
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) {
-	clear(p)
-	return len(p), nil
-}
-
-// memConn is a connection that asks the same request over and over and swallows
-// the answers, so that what is measured is the server alone.
-type memConn struct {
-	net.Conn
-	request []byte
-	left    int
-}
-
-func (c *memConn) Read(p []byte) (int, error) {
-	if c.left == 0 {
-		return 0, io.EOF
-	}
-	c.left--
-	return copy(p, c.request), nil
-}
-
-func (c *memConn) Write(p []byte) (int, error)      { return len(p), nil }
-func (c *memConn) Close() error                     { return nil }
-func (c *memConn) RemoteAddr() net.Addr             { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
-func (c *memConn) LocalAddr() net.Addr              { return c.RemoteAddr() }
-func (c *memConn) SetDeadline(time.Time) error      { return nil }
-func (c *memConn) SetReadDeadline(time.Time) error  { return nil }
-func (c *memConn) SetWriteDeadline(time.Time) error { return nil }
-
 // BenchmarkWithoutSockets is BenchmarkHello less the system calls.
 func BenchmarkWithoutSockets(b *testing.B) {
-	request := []byte("GET / HTTP/1.1\r\nHost: shop.example.com\r\nUser-Agent: bench/1.0\r\nAccept: */*\r\n\r\n")
+	request := []byte(helloRequest)
 	b.Run("edge", func(b *testing.B) {
 		ts := serve(b, hello, func(c *ServerConfig) { c.Log = func(*AccessRecord) {} })
 		b.ReportAllocs()
 		b.ResetTimer()
 		defer cpu(b)()
-		_ = ts.http.ServeConn(newConn(ts.Server, &memConn{request: request, left: b.N}))
+		_ = ts.http.ServeConn(newConn(ts.Server, &memConn{input: request, times: b.N}))
 	})
 	b.Run("fasthttp", func(b *testing.B) {
 		s := &fasthttp.Server{NoDefaultServerHeader: true, Handler: func(ctx *fasthttp.RequestCtx) {
@@ -180,6 +142,6 @@ func BenchmarkWithoutSockets(b *testing.B) {
 		b.ReportAllocs()
 		b.ResetTimer()
 		defer cpu(b)()
-		_ = s.ServeConn(&memConn{request: request, left: b.N})
+		_ = s.ServeConn(&memConn{input: request, times: b.N})
 	})
 }

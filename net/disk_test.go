@@ -454,7 +454,7 @@ func FuzzParseRange(f *testing.F) {
 }
 
 func FuzzDiskPath(f *testing.F) {
-	for _, s := range []string{"/", "/a%2fb", "/%2e%2e/x", "/docs/../.env", "//x", "/%", "/a?b#c"} {
+	for _, s := range []string{"/", "/a%2fb", "/%2e%2e/x", "/docs/../.env", "//x", "/%", "/a?b#c", "/\x00"} {
 		f.Add(s)
 	}
 	d := newDisk(f, DiskOptions{CleanURLs: true})

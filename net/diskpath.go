@@ -42,11 +42,13 @@ func decodePath(raw string) (string, bool) {
 			if hi > 15 || lo > 15 {
 				return "", false
 			}
-			c = hi<<4 | lo
-			if c == '/' || c == 0 {
+			if c = hi<<4 | lo; c == '/' {
 				return "", false
 			}
 			i += 2
+		}
+		if c == 0 {
+			return "", false
 		}
 		b = append(b, c)
 	}

@@ -63,7 +63,7 @@ func TestDrainHasADeadline(t *testing.T) {
 	t.Parallel()
 	body, w := newPipeBody()
 	defer w.Close()
-	started := make(chan struct{}, 2)
+	started := make(chan struct{}, 3)
 	release := make(chan struct{})
 	defer close(release)
 	ts := serve(t, func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {

@@ -38,7 +38,9 @@ type exchange struct {
 	req   fetch.Request
 	trace fetch.Trace
 	route *Route
-	rec   AccessRecord
+
+	start      time.Time
+	host, path string
 
 	state   atomic.Int32
 	logged  atomic.Bool
@@ -50,6 +52,9 @@ type exchange struct {
 	resp    *fetch.Response
 	stream  responseStream
 	failure *outcome.Failure
+
+	status   int
+	bytesOut int64
 }
 
 // result is what a Fetch came to.
@@ -58,12 +63,10 @@ type result struct {
 	err  error
 }
 
-// newExchange returns an exchange with the record of its connection, and nothing
-// else.
+// newExchange returns an exchange on a connection, without a request yet.
 func newExchange(s *Server, c *conn, start time.Time) *exchange {
-	ex := &exchange{srv: s, c: c}
+	ex := &exchange{srv: s, c: c, start: start}
 	ex.ctx.ex, ex.stream.ex = ex, ex
-	ex.rec.Time, ex.rec.Socket, ex.rec.ClientAddr = start, s.cfg.Socket, c.client
 	return ex
 }
 
@@ -107,8 +110,8 @@ func keepOrder(ctx *fasthttp.RequestCtx) {
 func (ex *exchange) begin(ctx *fasthttp.RequestCtx) *outcome.Failure {
 	f := ex.readHead(&ctx.Request.Header)
 	if f == nil {
-		if ex.route = (*ex.srv.handler.Load()).Match(ex.rec.Host, ex.rec.Path); ex.route == nil {
-			f = outcome.Failf(outcome.NotFound, "no route leads to %s%s", ex.rec.Host, ex.rec.Path)
+		if ex.route = (*ex.srv.handler.Load()).Match(ex.host, ex.path); ex.route == nil {
+			f = outcome.Failf(outcome.NotFound, "no route leads to %s%s", ex.host, ex.path)
 		}
 	}
 	ex.c.ex.Store(ex) // from here on others may abandon it
@@ -146,7 +149,6 @@ func (ex *exchange) readHead(h *fasthttp.RequestHeader) *outcome.Failure {
 	ex.req.Trace = &ex.trace
 	method, known := methodName(h.Method())
 	ex.req.Method = method
-	ex.rec.RequestID, ex.rec.Method = ex.req.ID, method
 	switch {
 	case urlErr != nil:
 		return &outcome.Failure{Outcome: outcome.BadRequest, Msg: urlErr.Error(), Err: urlErr}
@@ -154,7 +156,7 @@ func (ex *exchange) readHead(h *fasthttp.RequestHeader) *outcome.Failure {
 		return &outcome.Failure{Outcome: outcome.BadRequest, Msg: headErr.Error(), Err: headErr}
 	}
 	ex.req.URL = str(t.urlLo, t.urlHi)
-	ex.rec.Host, ex.rec.Path = str(t.hostLo, t.hostHi), str(t.pathLo, t.pathHi)
+	ex.host, ex.path = str(t.hostLo, t.hostHi), str(t.pathLo, t.pathHi)
 	ex.req.Header = fetch.Header(b[list:len(b):len(b)])
 	if !known && (method == "CONNECT" || method == "TRACE" || method == "TRACK") {
 		// https://fetch.spec.whatwg.org/#forbidden-method
@@ -179,7 +181,6 @@ func (ex *exchange) headless() {
 	var id [idLen]byte
 	putID(id[:])
 	ex.req.ID = string(id[:])
-	ex.rec.RequestID = ex.req.ID
 }
 
 // methodName returns the method as a string, without an allocation for the usual
@@ -263,6 +264,7 @@ func (ex *exchange) Abandon(err error) bool {
 	}
 	f := asFailure(context.Background(), err)
 	if ex.results != nil {
+		ex.ctx.cancel(f)
 		ex.results <- result{err: f} // the connection's goroutine is free to answer
 		return true
 	}
@@ -276,15 +278,15 @@ func (ex *exchange) Abandon(err error) bool {
 // connection. The exchange was claimed by its caller.
 func (ex *exchange) writeRaw(f *outcome.Failure) {
 	c := ex.c
-	ex.failure, ex.rec.Status = f, f.Outcome.Status()
+	ex.failure, ex.status = f, f.Outcome.Status()
 	a := ex.srv.answerFor(f, ex.info())
 	ex.ctx.cancel(f)
 	if c.Conn.SetWriteDeadline(time.Now().Add(min(ex.srv.cfg.WriteTimeout, 5*time.Second))) == nil {
 		if _, err := c.Conn.Write(a.raw(ex.req.Method == "HEAD")); err == nil {
-			ex.rec.BytesOut = int64(len(a.body))
+			ex.bytesOut = int64(len(a.body))
 		}
 	}
-	ex.log(time.Now())
+	ex.log(time.Now(), new(AccessRecord))
 	body := ex.body.Load()
 	if body != nil {
 		body.shut()
@@ -327,7 +329,7 @@ func (c *conn) endExchange() (now time.Time) {
 	if ex.failure == nil && c.writeErr != nil {
 		ex.failure = writeFailure(c.writeErr)
 	}
-	ex.log(now)
+	ex.log(now, &c.rec)
 	ex.ctx.cancel(context.Canceled)
 	return now
 }
@@ -342,15 +344,18 @@ func (ex *exchange) release() {
 	}
 }
 
-// log tells the hook about the request, once.
-func (ex *exchange) log(now time.Time) {
+// log tells the hook about the request, once. The record is filled in rec.
+func (ex *exchange) log(now time.Time, rec *AccessRecord) {
 	if ex.logged.Swap(true) || ex.srv.cfg.Log == nil {
 		return
 	}
-	rec, report := &ex.rec, ex.trace.Report()
-	rec.Outcome, rec.Err, rec.Service = outcome.OK, report.Err, report.Service
-	rec.CPU, rec.Cold, rec.Extra = report.CPU, report.Cold, report.Extra
-	rec.Wall, rec.BytesIn = now.Sub(rec.Time), ex.bytesIn.Load()
+	report := ex.trace.Report()
+	*rec = AccessRecord{
+		Time: ex.start, Socket: ex.srv.cfg.Socket, ClientAddr: ex.c.client, RequestID: ex.req.ID,
+		Method: ex.req.Method, Host: ex.host, Path: ex.path, Service: report.Service,
+		Status: ex.status, Outcome: outcome.OK, Err: report.Err, Wall: now.Sub(ex.start),
+		CPU: report.CPU, Cold: report.Cold, BytesIn: ex.bytesIn.Load(), BytesOut: ex.bytesOut, Extra: report.Extra,
+	}
 	if rec.Service == "" && ex.route != nil {
 		rec.Service = ex.route.Service
 	}
@@ -367,4 +372,5 @@ func (ex *exchange) log(now time.Time) {
 		rec.Outcome = outcome.Outcome(report.Outcome)
 	}
 	ex.srv.cfg.Log(rec)
+	*rec = AccessRecord{} // an idle connection holds nothing of its last request
 }

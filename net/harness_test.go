@@ -231,4 +231,12 @@ func await[T any](t testing.TB, ch <-chan T, what string) T {
 	}
 }
 
+// zeros is a stream without end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
 var errTest = errors.New("secret cause in /home/someone")

@@ -80,13 +80,14 @@ func trimBlanks(b []byte) []byte {
 // add adds an entry, unless it belongs to the connection.
 func (l *headerList) add(name, value []byte) {
 	lo := len(l.b)
-	for _, c := range name {
+	l.b = append(l.b, name...)
+	for i, c := range l.b[lo:] {
 		lower := lowerToken[c]
 		if lower == 0 {
 			l.err = errHeaderName
 			return
 		}
-		l.b = append(l.b, lower)
+		l.b[lo+i] = lower
 	}
 	switch key := string(l.b[lo:]); {
 	case key == "":

@@ -45,11 +45,11 @@ func (ex *exchange) answer(ctx *fasthttp.RequestCtx, res result) {
 // can be sent.
 func (ex *exchange) judge(res result) *outcome.Failure {
 	if res.err != nil {
-		// A service that fails over its request's body fails for the body's reason.
-		if f := ex.bodyErr.Load(); f != nil {
-			return f
+		f := asFailure(&ex.ctx, res.err)
+		if bodyErr := ex.bodyErr.Load(); bodyErr != nil && (f.Outcome == outcome.Exception || f.Outcome == outcome.NoResponse) {
+			return bodyErr // a service that fails over its request's body fails for the body's reason
 		}
-		return asFailure(&ex.ctx, res.err)
+		return f
 	}
 	if res.resp == nil {
 		return outcome.Failf(outcome.NoResponse, "the service gave no response")
@@ -78,7 +78,7 @@ func (ex *exchange) overtake(f *outcome.Failure) bool {
 
 // fail answers with a failure. A connection that is broken gets no answer.
 func (ex *exchange) fail(ctx *fasthttp.RequestCtx, f *outcome.Failure) {
-	ex.failure, ex.rec.Status = f, f.Outcome.Status()
+	ex.failure, ex.status = f, f.Outcome.Status()
 	if ex.c.reset.Load() {
 		ex.c.silence(ctx)
 		return
@@ -86,7 +86,7 @@ func (ex *exchange) fail(ctx *fasthttp.RequestCtx, f *outcome.Failure) {
 	a := ex.srv.answerFor(f, ex.info())
 	a.set(&ctx.Response)
 	if !ctx.IsHead() {
-		ex.rec.BytesOut = int64(len(a.body))
+		ex.bytesOut = int64(len(a.body))
 	}
 	switch f.Outcome {
 	case outcome.BodyTooLarge, outcome.ReadTimeout, outcome.Canceled, outcome.BadRequest:
@@ -100,7 +100,7 @@ func (ex *exchange) fail(ctx *fasthttp.RequestCtx, f *outcome.Failure) {
 // buffer, a stream piece by piece.
 func (ex *exchange) respond(ctx *fasthttp.RequestCtx) {
 	resp, out := ex.resp, &ctx.Response
-	ex.rec.Status = resp.Status
+	ex.status = resp.Status
 	out.SetStatusCode(resp.Status)
 	if text := resp.StatusText; text != "" && text != fasthttp.StatusMessage(resp.Status) && validFieldValue([]byte(text)) {
 		out.Header.SetStatusMessage([]byte(text))
@@ -119,7 +119,7 @@ func (ex *exchange) respond(ctx *fasthttp.RequestCtx) {
 	case body == nil:
 	case body.Reader == nil:
 		out.SetBodyRaw(body.Inline)
-		ex.rec.BytesOut = int64(len(body.Inline))
+		ex.bytesOut = int64(len(body.Inline))
 	case body.Size > math.MaxInt:
 		ex.fail(ctx, outcome.Failf(outcome.Exception, "the service's response is too large"))
 	case body.Size < 0 && !ctx.Request.Header.IsHTTP11():
@@ -219,7 +219,7 @@ func (r *responseStream) WriteTo(io.Writer) (sent int64, err error) {
 			if _, werr := ex.c.Write(frame(buf, n, r.chunked)); werr != nil {
 				return r.fail(writeFailure(werr))
 			}
-			ex.rec.BytesOut += int64(n)
+			ex.bytesOut += int64(n)
 			idle.Reset(ex.srv.cfg.StreamIdleTimeout)
 		}
 		if err == io.EOF {
@@ -238,7 +238,7 @@ func (r *responseStream) WriteTo(io.Writer) (sent int64, err error) {
 // Close implements io.Closer: fasthttp has ended the body.
 func (r *responseStream) Close() error {
 	r.ex.release()
-	r.ex.c.wroteAt = sinceEpoch(time.Now()) // it may have waited since its last write
+	r.ex.c.wroteAt = now() // it may have waited since its last write
 	return nil
 }
 

@@ -104,18 +104,28 @@ func appendHost(dst, host []byte) (out, port []byte, err error) {
 	if len(name) == 0 || len(name) > 253+1 {
 		return dst, nil, errHost
 	}
-	for _, c := range name {
-		switch {
-		case c >= 'A' && c <= 'Z':
-			c += 'a' - 'A'
-		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '-', c == '.', c == '_':
-		default:
+	lo := len(dst)
+	dst = append(dst, name...)
+	for i, c := range dst[lo:] {
+		lower := lowerHost[c]
+		if lower == 0 {
 			return dst, nil, errHost
 		}
-		dst = append(dst, c)
+		dst[lo+i] = lower
 	}
 	return dst, port, nil
 }
+
+// lowerHost gives each byte of a host name in lower case, 0 for others.
+var lowerHost = func() (t [256]byte) {
+	for c := byte('a'); c <= 'z'; c++ {
+		t[c], t[c-32] = c, c
+	}
+	for _, c := range []byte("0123456789-._") {
+		t[c] = c
+	}
+	return t
+}()
 
 // appendPort appends ":port" unless it is the scheme's own or empty.
 func appendPort(dst []byte, scheme string, port []byte) ([]byte, error) {
