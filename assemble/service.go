@@ -2,7 +2,6 @@ package assemble
 
 import (
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -16,11 +15,25 @@ import (
 func newService(s *config.Service, tree *vfs.Tree) (*unit, error) {
 	switch {
 	case s.Disk != nil:
-		d, err := edgenet.NewDisk(tree, edgenet.DiskOptions{MaxBytes: s.Disk.MaxSize})
+		d, err := edgenet.NewDisk(tree, edgenet.DiskOptions{
+			MaxBytes: s.Disk.MaxSize, Index: s.Disk.Index, NoIndex: s.Disk.Index == "", Dotfiles: s.Disk.AllowDotfiles,
+		})
 		if err != nil {
 			return nil, err
 		}
 		return only(d, s, nil), nil
+	case s.Network != nil:
+		n, err := edgenet.NewNetwork(networkConfig(s))
+		if err != nil {
+			return nil, err
+		}
+		return only(n, s, n.Close), nil
+	case s.External != nil:
+		x, err := edgenet.NewExternal(externalConfig(s))
+		if err != nil {
+			return nil, err
+		}
+		return only(x, s, x.Close), nil
 	}
 	return nil, fmt.Errorf("make service %q: unknown kind", s.Name)
 }
@@ -36,6 +49,35 @@ func only(f fetch.Fetcher, s *config.Service, close func() error) *unit {
 		},
 		close: close,
 	}
+}
+
+func networkConfig(s *config.Service) edgenet.NetworkConfig {
+	c := edgenet.NetworkConfig{Service: s.Name, Field: s.Field + ".network", TLS: edgenet.TLS(s.Network.TLS)}
+	for _, r := range s.Network.Allow {
+		c.Allow = append(c.Allow, edgenet.AddressRule{Word: edgenet.AddressWord(r.Word), Prefix: r.Prefix})
+	}
+	for _, r := range s.Network.Deny {
+		c.Deny = append(c.Deny, edgenet.AddressRule{Word: edgenet.AddressWord(r.Word), Prefix: r.Prefix})
+	}
+	for _, h := range s.Network.Hosts {
+		c.Hosts = append(c.Hosts, edgenet.HostPattern(h))
+	}
+	return c
+}
+
+func externalConfig(s *config.Service) edgenet.ExternalConfig {
+	c := edgenet.ExternalConfig{Service: s.Name, Address: s.External.Address}
+	for _, e := range s.External.HTTP.InjectRequestHeaders {
+		c.InjectRequestHeaders = append(c.InjectRequestHeaders, edgenet.HeaderEdit(e))
+	}
+	for _, e := range s.External.HTTP.InjectResponseHeaders {
+		c.InjectResponseHeaders = append(c.InjectResponseHeaders, edgenet.HeaderEdit(e))
+	}
+	if s.External.TLS != nil {
+		t := edgenet.TLS(*s.External.TLS)
+		c.TLS = &t
+	}
+	return c
 }
 
 // readFolder reads a disk service's files and returns the folders that were
@@ -59,5 +101,3 @@ func readFolder(d *config.Disk) (*vfs.Tree, []string, error) {
 func hidden(path string) bool {
 	return strings.HasPrefix(filepath.Base(path), ".") && path != "." && path != ".well-known"
 }
-
-var _ fs.FS = (*vfs.Tree)(nil)

@@ -74,7 +74,7 @@ func (p *program) run(args []string) (code int) {
 	}()
 	var c commands
 	parser, err := kong.New(&c, kong.Name("edge"), kong.Description(description), kong.Writers(p.stdout, p.stderr),
-		kong.Exit(func(code int) { panic(exited(code)) }), 
+		kong.Exit(func(code int) { panic(exited(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		fmt.Fprintln(p.stderr, "edge:", err)

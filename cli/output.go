@@ -93,7 +93,9 @@ func (o *output) request(r *edgenet.AccessRecord) {
 }
 
 // ms rounds to microseconds.
-func ms(d time.Duration) float64 { return float64(d.Round(time.Microsecond)) / float64(time.Millisecond) }
+func ms(d time.Duration) float64 {
+	return float64(d.Round(time.Microsecond)) / float64(time.Millisecond)
+}
 
 // requestLine shows a request to people: one line, and the source of what it
 // threw.

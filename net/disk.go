@@ -25,6 +25,12 @@ type DiskOptions struct {
 	CacheControl string
 	// MaxBytes bounds the sum of the files. 1 GiB.
 	MaxBytes int64
+	// Index is the file that answers for its directory. "index.html".
+	Index string
+	// NoIndex makes directories answer 404.
+	NoIndex bool
+	// Dotfiles serves what begins with a dot, too.
+	Dotfiles bool
 }
 
 // Disk serves the files of a tree from memory: GET and HEAD with strong ETags,
@@ -36,6 +42,7 @@ type DiskOptions struct {
 // tree. Names that begin with a dot are not in it, but for /.well-known.
 type Disk struct {
 	cleanURLs bool
+	index     string               // "" for none
 	files     map[string]*diskFile // by decoded URL path
 	indexed   map[string]bool      // directories with an index, without the slash at the end
 }
@@ -63,7 +70,13 @@ func NewDisk(fsys fs.FS, opts DiskOptions) (*Disk, error) {
 	if opts.MaxBytes <= 0 {
 		opts.MaxBytes = 1 << 30
 	}
-	d := &Disk{cleanURLs: opts.CleanURLs, files: map[string]*diskFile{}, indexed: map[string]bool{}}
+	if opts.Index == "" {
+		opts.Index = "index.html"
+	}
+	if opts.NoIndex {
+		opts.Index = ""
+	}
+	d := &Disk{cleanURLs: opts.CleanURLs, index: opts.Index, files: map[string]*diskFile{}, indexed: map[string]bool{}}
 	contents := map[string][]byte{}
 	modified := map[string]time.Time{}
 	left := opts.MaxBytes
@@ -71,7 +84,7 @@ func NewDisk(fsys fs.FS, opts DiskOptions) (*Disk, error) {
 		if err != nil {
 			return err
 		}
-		if hidden(name) {
+		if !opts.Dotfiles && hidden(name) {
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
@@ -117,14 +130,12 @@ func NewDisk(fsys fs.FS, opts DiskOptions) (*Disk, error) {
 			}
 		}
 		d.files["/"+name] = f
-		if path.Base(name) == indexName {
-			d.indexed[strings.TrimSuffix("/"+name, "/"+indexName)] = true
+		if path.Base(name) == d.index {
+			d.indexed[strings.TrimSuffix("/"+name, "/"+d.index)] = true
 		}
 	}
 	return d, nil
 }
-
-const indexName = "index.html"
 
 var errTreeTooLarge = errors.New("the tree is too large to serve from memory")
 
@@ -209,11 +220,14 @@ func (d *Disk) Fetch(_ context.Context, req *fetch.Request) (*fetch.Response, er
 // request, to which it is redirected.
 func (d *Disk) lookup(name, raw string) (f *diskFile, redirect string) {
 	if dir, ok := strings.CutSuffix(name, "/"); ok {
-		return d.files[dir+"/"+indexName], ""
+		if d.index == "" {
+			return nil, ""
+		}
+		return d.files[dir+"/"+d.index], ""
 	}
 	if f := d.files[name]; f != nil {
 		if d.cleanURLs {
-			if dir, ok := strings.CutSuffix(raw, "/"+indexName); ok {
+			if dir, ok := strings.CutSuffix(raw, "/"+d.index); ok && d.index != "" {
 				return nil, dir + "/"
 			}
 			if page, ok := strings.CutSuffix(raw, ".html"); ok && d.files[strings.TrimSuffix(name, ".html")] == nil {

@@ -490,3 +490,33 @@ func FuzzConditions(f *testing.F) {
 		}
 	})
 }
+
+func TestDiskIndexAndDotfiles(t *testing.T) {
+	status := func(opts DiskOptions, path string) int {
+		resp, err := newDisk(t, opts).Fetch(t.Context(), &fetch.Request{Method: "GET", URL: "http://site.example" + path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.Status
+	}
+	for _, tt := range []struct {
+		opts DiskOptions
+		path string
+		want int
+	}{
+		{DiskOptions{}, "/docs/", 200},
+		{DiskOptions{Index: "readme.md"}, "/empty/", 200},
+		{DiskOptions{Index: "readme.md"}, "/empty", 301},
+		{DiskOptions{Index: "readme.md"}, "/docs/", 404},
+		{DiskOptions{NoIndex: true}, "/docs/", 404},
+		{DiskOptions{NoIndex: true}, "/docs", 404},
+		{DiskOptions{NoIndex: true, CleanURLs: true}, "/docs/index.html", 301},
+		{DiskOptions{}, "/.env", 404},
+		{DiskOptions{Dotfiles: true}, "/.env", 200},
+		{DiskOptions{Dotfiles: true}, "/docs/.hidden", 200},
+	} {
+		if got := status(tt.opts, tt.path); got != tt.want {
+			t.Errorf("%+v: %s answers %d, want %d", tt.opts, tt.path, got, tt.want)
+		}
+	}
+}
