@@ -68,6 +68,7 @@ sockets: http: {address: "127.0.0.1:0", routes: [{path: "/same", service: "same"
 	s.write("same.js", `export default { fetch: async (r, env) => new Response("same " + (await (await env.NEXT.fetch("http://next/")).text()).slice(0, 1)) };`)
 	change(0)
 	s.load()
+	base := s.base
 
 	var stop atomic.Bool
 	var asked atomic.Int64
@@ -86,7 +87,7 @@ sockets: http: {address: "127.0.0.1:0", routes: [{path: "/same", service: "same"
 	}
 	expect := func(path string, ok func(string) bool) func(*http.Client) error {
 		return func(c *http.Client) error {
-			got, err := get(c, s.base+path)
+			got, err := get(c, base+path)
 			if err != nil || !ok(got) {
 				return fmt.Errorf("%s answers %q, %v", path, got, err)
 			}
@@ -105,7 +106,7 @@ sockets: http: {address: "127.0.0.1:0", routes: [{path: "/same", service: "same"
 		client(expect("/stream", func(got string) bool { return strings.Count(got, "\n") == 50 }), keepAlive)
 		client(func(c *http.Client) error {
 			body := strings.Repeat("x", 100_000)
-			resp, err := c.Post(s.base+"/", "text/plain", strings.NewReader(body))
+			resp, err := c.Post(base+"/", "text/plain", strings.NewReader(body))
 			if err != nil {
 				return err
 			}
