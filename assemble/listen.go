@@ -22,7 +22,6 @@ import (
 type socket struct {
 	app    *App
 	name   string
-	field  string
 	key    string
 	ln     *sharedListener
 	http   config.SocketHTTP
@@ -128,7 +127,7 @@ func (a *App) listenProblem(address string, err error) string {
 	text := fmt.Sprintf("listen on %s: %v", address, plainListen(err))
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE) && a.cur.Load() != nil:
-		text += fmt.Sprintf(" (stop the program that has it, or name another port; an address that overlaps with one this server already has can change at a restart only; ss -ltnp shows who listens)")
+		text += " (stop the program that has it, or name another port; an address that overlaps with one this server already has can change at a restart only; ss -ltnp shows who listens)"
 	case errors.Is(err, syscall.EADDRINUSE):
 		text += " (stop the program that has it, or name another port, such as " + otherPort(address) + "; ss -ltnp shows who listens)"
 	case errors.Is(err, syscall.EACCES):
