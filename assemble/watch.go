@@ -153,7 +153,7 @@ func (w *Watcher) findStale(known []string, since time.Time) {
 		if slices.Contains(known, filepath.Dir(file)) {
 			continue
 		}
-		if info, err := os.Stat(file); err != nil || info.ModTime().After(since) {
+		if info, err := os.Stat(file); err == nil && info.ModTime().After(since) {
 			w.stale = file
 			return
 		}
