@@ -51,8 +51,7 @@ func relative(cfg *config.Config, path string) string {
 	return path
 }
 
-// program is a bundle as the engine wants it. The runtime's own module, vfs.RuntimeKey,
-// is the engine's.
+// program is a bundle as the engine wants it.
 func program(b *vfs.Bundle) isolate.ProgramSource {
 	src := isolate.ProgramSource{Main: b.Main, Resolve: b.Resolve}
 	for _, m := range b.Modules {

@@ -14,7 +14,6 @@ const {
   DataViewPrototypeGetBuffer,
   DataViewPrototypeGetByteLength,
   DataViewPrototypeGetByteOffset,
-  DateNow,
   MathMax,
   MathMin,
   PromiseReject,

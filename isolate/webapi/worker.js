@@ -318,7 +318,7 @@ native_on("load", (...entries) => {
   });
 });
 
-native_on("fetch", (entrypoint, method, url, block, bodyKind, body, bodySize, cf) => {
+function onFetch(entrypoint, method, url, block, bodyKind, body, bodySize, cf) {
   const id = native_invocation();
   const content = bodyKind === 0 ? null : bodyKind === 1 ? bodyFromSource(body) : bodyFromHandle(body, bodySize);
   const invocation = new Invocation(id, makeRequest(method, url, block, content, cf));
@@ -333,7 +333,21 @@ native_on("fetch", (entrypoint, method, url, block, bodyKind, body, bodySize, cf
   } catch (error) {
     invocation.fail(error);
   }
-});
+}
+
+native_on("fetch", onFetch);
+
+/**
+ * Sends a request through the worker's machinery while the start-up snapshot is
+ * made, where ops do nothing: the code that it compiles is in every isolate then.
+ * @param {(request: any, env: any, ctx: any) => any} handler
+ * @param {any[]} event what the host would send
+ */
+export function warmUp(handler, event) {
+  entrypoints.set("", { fetch: handler });
+  onFetch("", ...event);
+  entrypoints.delete("");
+}
 
 native_on("abort", () => {
   invocationOf(native_invocation())?.abort();
