@@ -145,6 +145,10 @@ func (a *App) Explain(service string, err error) Explanation {
 // placeRE matches a place in a stack whose file names are mapped.
 var placeRE = regexp.MustCompile(`(?m)^\s+at (?:.*\()?([^()\s][^()]*?):(\d+):(\d+)\)?$`)
 
+// runtimeFrameRE matches frames of the web platform's own code, in which the
+// author of a worker cannot mend anything.
+var runtimeFrameRE = regexp.MustCompile(`(?m)\n\s+at (?:.*\()?edge:[a-z_]+:\d+:\d+\)?$`)
+
 func (w *worker) explain(err error) Explanation {
 	var se *op.ScriptError
 	if !errors.As(err, &se) {
@@ -154,6 +158,7 @@ func (w *worker) explain(err error) Explanation {
 	if x.Stack == "" {
 		x.Stack = x.Message
 	}
+	x.Stack = runtimeFrameRE.ReplaceAllString(x.Stack, "")
 	for _, m := range placeRE.FindAllStringSubmatch(x.Stack, -1) {
 		if _, ok := w.bundle.Source(m[1]); !ok || strings.Contains(m[1], "node_modules/") && x.File == "" && hasOwn(x.Stack, w.bundle) {
 			continue

@@ -51,7 +51,8 @@ func relative(cfg *config.Config, path string) string {
 	return path
 }
 
-// program is a bundle as the engine wants it.
+// program is a bundle as the engine wants it. The runtime's own module, vfs.RuntimeKey,
+// is the engine's.
 func program(b *vfs.Bundle) isolate.ProgramSource {
 	src := isolate.ProgramSource{Main: b.Main, Resolve: b.Resolve}
 	for _, m := range b.Modules {

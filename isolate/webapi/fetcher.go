@@ -70,7 +70,9 @@ type exchange struct {
 	streaming bool
 	finished  op.Invocation
 	running   op.Running
-	charged   time.Duration
+	// used measures the invocation, nil where its runtime does not.
+	used    measured
+	charged time.Duration
 
 	// What each request needs lies here, so that it costs one allocation.
 	inner    detached
@@ -78,6 +80,12 @@ type exchange struct {
 	cf       [64]byte
 	response fetch.Response
 	content  fetch.Body
+}
+
+// measured is an invocation that knows what it cost. Safe for many goroutines.
+type measured interface {
+	CPU() time.Duration
+	Cold() bool
 }
 
 // detached is a context with the values of ctx that never ends.
@@ -132,6 +140,7 @@ func (ex *exchange) started(running op.Running) <-chan struct{} {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
 	ex.running = running
+	ex.used, _ = running.(measured)
 	if ex.settled {
 		return nil
 	}
@@ -158,12 +167,13 @@ func (ex *exchange) take() (*fetch.Response, error) {
 }
 
 // attach builds the arguments of the event for one instance.
-func (ex *exchange) attach(host op.Host, _ op.Invocation) []op.Value {
+func (ex *exchange) attach(host op.Host, inv op.Invocation) []op.Value {
 	req := ex.req
 	kind, body, size := op.Int(0), op.Null, op.Int(0)
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
 	ex.detachLocked()
+	ex.used, _ = inv.(measured)
 	switch b := req.Body; {
 	case b == nil:
 	case b.Reader == nil && len(b.Inline) <= inlineRequestBody:
@@ -261,6 +271,7 @@ func (ex *exchange) fail(f *outcome.Failure) {
 	case settled && stream != nil:
 		stream.abort(f)
 	case !settled && inside && mayBeStuck(f.Outcome):
+		ex.report()
 		fetch.Abandon(ex.ctx, f)
 	}
 }
@@ -327,15 +338,13 @@ func (ex *exchange) report() {
 	}
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
-	if r, ok := ex.running.(interface {
-		CPU() time.Duration
-		Cold() bool
-	}); ok {
-		cpu := r.CPU()
-		ex.req.Trace.AddCPU(cpu - ex.charged)
-		ex.charged = cpu
-		if r.Cold() {
-			ex.req.Trace.SetCold()
-		}
+	if ex.used == nil {
+		return
+	}
+	cpu := ex.used.CPU()
+	ex.req.Trace.AddCPU(cpu - ex.charged)
+	ex.charged = cpu
+	if ex.used.Cold() {
+		ex.req.Trace.SetCold()
 	}
 }
