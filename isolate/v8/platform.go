@@ -38,7 +38,7 @@ var flags = []string{
 	"--max-optimized-bytecode-size=2000000000",
 	"--no-turboshaft-loop-unrolling",    // optimised loops of builtin calls could not be stopped
 	"--no-wasm-async-compilation",       // compilation is the tenant's CPU time, inside its slice
-	"--js-float16array", "--js-base-64", // shipped by browsers, off in 13.6
+	"--js-float16array",                 // shipped by browsers, off in 13.6; --js-base-64 errs, see webapi/uint8array.js
 	"--js-explicit-resource-management", // likewise
 	"--no-verify-snapshot-checksum",     // the snapshot never leaves this process
 	"--max-lazy",                        // what a cold worker does not call is not compiled
