@@ -165,6 +165,9 @@ func (a *App) Load(ctx context.Context, path string) (*Report, error) {
 			report.Warnings = append(report.Warnings, "server.maxIsolates, server.warmIsolates and server.wasmTrapHandler take effect at the next start of the process")
 		}
 	}
+	for _, w := range next.warned {
+		report.Warnings = append(report.Warnings, w.String())
+	}
 	a.watchAfter(nil, next)
 	a.builder.Sweep()
 	return report, nil

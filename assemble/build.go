@@ -31,6 +31,7 @@ type built struct {
 	bundles       map[string]*vfs.Bundle // by service
 	trees         map[string]*vfs.Tree
 	started, kept int
+	warned        []vfs.Message // by the code of workers that are new
 	newSockets    map[string]*socket
 	newAdmin      *admin
 	// What the attempt looked at, see Watched.
@@ -137,6 +138,7 @@ func (a *App) makeUnits(ctx context.Context, next *built, old *generation) ([]*w
 				next.kept++
 			case u != nil:
 				next.started++
+				next.warned = append(next.warned, next.bundles[name].Warnings...)
 				fresh = append(fresh, u.worker)
 			}
 			continue

@@ -80,7 +80,16 @@ func (a *App) routes(next *built) error {
 		key := socketKey(s)
 		list := make([]edgenet.Route, len(s.Routes))
 		for i, r := range s.Routes {
-			list[i] = edgenet.Route{Host: r.Host, Path: r.Path, Service: r.Service, Fetcher: a.routeTo(next.gen, key, r)}
+			f, err := next.gen.service(r.Service, r.Entrypoint)
+			if err != nil {
+				problems = append(problems, Problem{Field: r.Field, Text: err.Error()})
+				continue
+			}
+			list[i] = edgenet.Route{Host: r.Host, Path: r.Path, Service: r.Service,
+				Fetcher: &routeFetcher{app: a, gen: next.gen, socketKey: key, fetcher: f}}
+		}
+		if len(problems) > 0 {
+			continue
 		}
 		router, err := edgenet.NewRouter(list)
 		if err != nil {

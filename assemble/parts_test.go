@@ -271,7 +271,7 @@ func TestLateBinding(t *testing.T) {
 	if _, err := ask(); outcome.Of(err) != outcome.LoadShed {
 		t.Errorf("of a closed generation: %v", err)
 	}
-	if _, err, ok := first.fetch(t.Context(), &fetch.Request{}, "gone", ""); !ok || outcome.Of(err) != outcome.NotFound {
+	if _, err := first.service("gone", ""); outcome.Of(err) != outcome.NotFound {
 		t.Errorf("a service that is gone: %v", err)
 	}
 }
