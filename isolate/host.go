@@ -91,6 +91,10 @@ func (in *Instance) Booted(err *op.ScriptError) {
 	}
 }
 
+// recordBytes is what a console call costs beside its text: a line of the log has
+// a head, and a loop of empty ones shall end, too.
+const recordBytes = 64
+
 // Log records console output, up to limits.log for each invocation.
 func (in *Instance) Log(level string, invocation uint32, text string) {
 	w := in.w
@@ -103,12 +107,13 @@ func (in *Instance) Log(level string, invocation uint32, text string) {
 	}
 	rec := ConsoleRecord{Worker: w.cfg.Name, Level: level, Text: text, Request: request, Time: time.Now()}
 	limit := w.limits.LogBytes
-	before := used.Add(int64(len(text))) - int64(len(text))
+	cost := int64(len(text)) + recordBytes
+	before := used.Add(cost) - cost
 	switch {
 	case before > limit:
 		return
-	case before+int64(len(text)) > limit:
-		kept := strings.ToValidUTF8(text[:limit-before], "") // a cut rune goes
+	case before+cost > limit:
+		kept := strings.ToValidUTF8(text[:max(limit-before-recordBytes, 0)], "") // a cut rune goes
 		rec.Text = fmt.Sprintf("%s... (cut: limits.log allows %s for one request)", kept, formatBytes(limit))
 		used.Add(limit) // one notice is enough
 	}

@@ -56,6 +56,15 @@ function withoutFragment(url) {
 class Fetch {
   /** @type {Body | null} */
   responseBody = null;
+  method;
+  url;
+  block;
+  body;
+  redirect;
+  cors;
+  fetcher;
+  token;
+  aborted = false;
 
   constructor(parts, fetcher, token) {
     this.method = parts.method;
@@ -66,7 +75,6 @@ class Fetch {
     this.cors = parts.mode === "cors";
     this.fetcher = fetcher;
     this.token = token;
-    this.aborted = false;
   }
 
   // https://fetch.spec.whatwg.org/#http-fetch

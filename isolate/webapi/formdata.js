@@ -248,6 +248,8 @@ const badMultipart = "the body is not valid multipart/form-data";
 
 /** Reads multipart/form-data; a position moves over the bytes. */
 class MultipartReader {
+  bytes;
+  size;
   at = 0;
 
   /** @param {Uint8Array} bytes */

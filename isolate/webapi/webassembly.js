@@ -27,7 +27,6 @@ const {
   TypedArrayPrototypeGetByteLength,
   TypedArrayPrototypeGetByteOffset,
   TypedArrayPrototypeGetSymbolToStringTag,
-  TypedArrayPrototypeSlice,
   Uint8Array,
 } = primordials;
 
@@ -44,6 +43,9 @@ const why = "shared memories are not offered: workers have no threads to share t
 
 /** A position in the bytes of a module. */
 class Reader {
+  bytes;
+  at;
+  end;
   constructor(bytes, at, end) {
     this.bytes = bytes;
     this.at = at;
@@ -144,7 +146,7 @@ function checked(args, prefix) {
   const source = args[0];
   if (!webidl.isBufferSource(source)) return args;
   let bytes = bytesOf(source);
-  if (args.length > 1) bytes = TypedArrayPrototypeSlice(bytes);
+  if (args.length > 1) bytes = new Uint8Array(bytes); // slice() would ask Symbol.species
   if (usesSharedMemory(bytes)) throw new TypeError(`${prefix}: ${why}`);
   return args.length > 1 ? [bytes, args[1], args[2]] : [bytes];
 }

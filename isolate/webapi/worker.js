@@ -60,9 +60,8 @@ const entrypoints = new SafeMap();
  */
 function describeError(error) {
   try {
-    if (typeof error === "object" && error !== null && typeof error.stack === "string") {
-      return [String(error.name), String(error.message), error.stack];
-    }
+    const stack = typeof error === "object" && error !== null ? error.stack : undefined; // once: it may be a getter
+    if (typeof stack === "string") return [String(error.name), String(error.message), stack];
     const text = `Uncaught ${typeof error === "object" && error !== null ? `an object of class ${native_class_name(error)}` : String(error)}`;
     return ["Error", text, text];
   } catch {
@@ -151,6 +150,8 @@ async function load(entries) {
 
 /** One event that is being handled. */
 class Invocation {
+  id;
+  request;
   /** What has to end before the event does, besides the handler. */
   waiting = 0;
   answered = false;
