@@ -22,8 +22,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,6 +59,9 @@ type Options struct {
 	ErrorPage func(*edgenet.RequestInfo, error) (contentType string, body []byte)
 	// LookupEnv reads the environment; nil: that of the process.
 	LookupEnv func(name string) (string, bool)
+	// Addresses take the place of what the configuration says, by the name of the
+	// socket; "admin" is the admin listener.
+	Addresses map[string]string
 }
 
 // EngineOptions are what the configuration says about the engine.
@@ -140,6 +145,10 @@ func (a *App) Load(ctx context.Context, path string) (*Report, error) {
 		a.watchAfter(err, nil)
 		return nil, err
 	}
+	if err := a.readdress(cfg); err != nil {
+		a.watchAfter(err, &built{gen: &generation{cfg: cfg}})
+		return nil, err
+	}
 	if err := a.startRuntime(cfg.Server); err != nil {
 		return nil, err
 	}
@@ -159,6 +168,26 @@ func (a *App) Load(ctx context.Context, path string) (*Report, error) {
 	a.watchAfter(nil, next)
 	a.builder.Sweep()
 	return report, nil
+}
+
+// readdress applies Options.Addresses.
+func (a *App) readdress(cfg *config.Config) error {
+	var problems []Problem
+	for _, name := range slices.Sorted(maps.Keys(a.opts.Addresses)) {
+		address := a.opts.Addresses[name]
+		switch s := cfg.Sockets[name]; {
+		case s != nil:
+			s.Address = address
+		case name == "admin" && address == "off":
+			cfg.Admin = config.Admin{}
+		case name == "admin":
+			cfg.Admin = config.Admin{Address: address}
+		default:
+			problems = append(problems, Problem{Text: fmt.Sprintf("the command line gives an address to the socket %q, which the configuration does not have (it has %s)",
+				name, strings.Join(slices.Sorted(maps.Keys(cfg.Sockets)), ", "))})
+		}
+	}
+	return asError(problems)
 }
 
 // withoutDrain leaves out what takes effect at once.

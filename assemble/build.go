@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"slices"
 	"sync"
@@ -364,9 +363,6 @@ func boot(ctx context.Context, fresh []*worker) error {
 	wg.Wait()
 	return asError(problems)
 }
-
-// sameHTTP reports whether two sockets bound their clients alike.
-func sameHTTP(a, b config.SocketHTTP) bool { return reflect.DeepEqual(a, b) }
 
 // limits are the limits of a worker as the runtime wants them.
 func limits(l config.Limits) isolate.Limits {

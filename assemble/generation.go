@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -162,7 +163,7 @@ func (a *App) commit(next *built) *Report {
 	}
 	a.cur.Store(g)
 	a.ready.Store(true)
-	report := &Report{Generation: g.number, Services: len(g.units), Started: next.started, Kept: next.kept}
+	report := &Report{Generation: g.number, Services: len(g.units), Started: next.started, Kept: next.kept, Unchanged: old != nil && g.sameAs(old)}
 	a.commitSockets(next, report)
 	if old != nil {
 		a.drains.Add(1)
@@ -172,6 +173,18 @@ func (a *App) commit(next *built) *Report {
 		}()
 	}
 	return report
+}
+
+// sameAs reports whether two generations serve the same.
+func (g *generation) sameAs(old *generation) bool {
+	for name, u := range g.units {
+		if old.units[name] != u {
+			return false
+		}
+	}
+	a, b := *g.cfg, *old.cfg
+	a.Files, b.Files = nil, nil
+	return reflect.DeepEqual(a, b)
 }
 
 // retire lets what only the old generation used finish, and closes it.

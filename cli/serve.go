@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"os/signal"
 	"strings"
@@ -21,24 +22,42 @@ import (
 type serveCommand struct {
 	Config string `arg:"" help:"The configuration, a CUE file." env:"EDGE_CONFIG" placeholder:"config.cue"`
 	Watch  bool   `help:"Reload when the configuration or a file of a worker changes." env:"EDGE_WATCH"`
+	addressFlags
 	logFlags
 	DrainTimeout time.Duration `help:"What requests get to finish when the server stops. Default: server.drainTimeout of the configuration." env:"EDGE_DRAIN_TIMEOUT"`
 }
 
+// addressFlags are the flags that put other addresses in the place of those of
+// the configuration.
+type addressFlags struct {
+	SocketAddr map[string]string `help:"Listen elsewhere than the configuration says: the name of a socket and an address. Port 0 takes a free one." placeholder:"http=127.0.0.1:8081" mapsep:"none" env:"EDGE_SOCKET_ADDR"`
+	AdminAddr  string            `help:"The same for the admin listener; off for none." placeholder:"127.0.0.1:9091" env:"EDGE_ADMIN_ADDR"`
+}
+
+func (f addressFlags) all() map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, f.SocketAddr)
+	if f.AdminAddr != "" {
+		all["admin"] = f.AdminAddr
+	}
+	return all
+}
+
 // Run serves until a signal ends it.
 func (c *serveCommand) Run(p *program) error {
-	return p.serve(serving{config: c.Config, watch: c.Watch, drain: c.DrainTimeout, logs: c.logFlags})
+	return p.serve(serving{config: c.Config, watch: c.Watch, drain: c.DrainTimeout, logs: c.logFlags, addresses: c.all()})
 }
 
 type devCommand struct {
 	Config string `arg:"" help:"The configuration, a CUE file." env:"EDGE_CONFIG" placeholder:"config.cue"`
+	addressFlags
 	logFlags
 	DrainTimeout time.Duration `help:"What requests get to finish when the server stops." default:"1s" env:"EDGE_DRAIN_TIMEOUT"`
 }
 
 // Run serves until a signal ends it, for people who write workers.
 func (c *devCommand) Run(p *program) error {
-	return p.serve(serving{config: c.Config, watch: true, dev: true, drain: c.DrainTimeout, logs: c.logFlags})
+	return p.serve(serving{config: c.Config, watch: true, dev: true, drain: c.DrainTimeout, logs: c.logFlags, addresses: c.all()})
 }
 
 // serving says how to serve.
@@ -47,6 +66,7 @@ type serving struct {
 	watch, dev bool
 	drain      time.Duration // 0: what the configuration says
 	logs       logFlags
+	addresses  map[string]string // see assemble.Options
 }
 
 // server is a run of serve or dev.
@@ -70,7 +90,7 @@ func (p *program) serve(how serving) error {
 	s := &server{serving: how, p: p, out: out, log: out.log}
 	opts := assemble.Options{
 		Kinds: p.kinds, NewEngine: newEngine, BuildCommand: buildProcess, Dev: how.dev, Log: out.log,
-		Access: out.request, Console: out.console,
+		Access: out.request, Console: out.console, Addresses: how.addresses,
 	}
 	if how.dev {
 		opts.ErrorPage = s.errorPage
@@ -100,7 +120,9 @@ func (s *server) run() error {
 	defer cancel()
 
 	loaded := make(chan error, 1)
+	var began time.Time
 	load := func() {
+		began = time.Now()
 		go func() { loaded <- s.load(ctx) }()
 	}
 	load()
@@ -118,7 +140,7 @@ func (s *server) run() error {
 				busy, again = true, false
 				load()
 			} else if s.watcher != nil {
-				s.watcher.Set(s.app.Watched())
+				s.watcher.Set(s.app.Watched(), began)
 				go s.waitForChange(ctx, changes)
 			}
 		case file := <-changes:

@@ -54,7 +54,6 @@ type testHost struct {
 	t     *testing.T
 	e     *Engine
 	iso   isolate.Isolate
-	mu    sync.Mutex
 	fatal chan string
 }
 
