@@ -13,23 +13,13 @@ const page = `<!doctype html>
 let open = 0;
 let left = 0;
 
-/** Waits, or rejects when the client has left. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    }, { once: true });
-  });
-}
-
-function clock(request: Request, every: number, count: number): Response {
+function clock(every: number, count: number): Response {
   let n = 0;
+  let timer: number | undefined;
   open++;
   const body = new ReadableStream<string>({
     async pull(controller) {
-      if (n > 0) await pause(every, request.signal);
+      if (n > 0) await new Promise((resolve) => { timer = setTimeout(resolve, every); });
       n++;
       controller.enqueue(`event: tick\nid: ${n}\ndata: ${JSON.stringify({ n })}\n\n`);
       if (n >= count) {
@@ -39,6 +29,7 @@ function clock(request: Request, every: number, count: number): Response {
     },
     // The client has left: nobody reads on.
     cancel() {
+      clearTimeout(timer);
       open--;
       left++;
       console.log("a client left after", n, "events");
@@ -49,8 +40,21 @@ function clock(request: Request, every: number, count: number): Response {
   });
 }
 
+/** Answers when the time is over, or notes that the client did not wait for it. */
+function wait(signal: AbortSignal, ms: number): Promise<Response> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(new Response("waited\n")), ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      left++;
+      console.log("a client did not wait:", signal.reason);
+      resolve(new Response());
+    }, { once: true });
+  });
+}
+
 export default {
-  fetch(request: Request): Response {
+  fetch(request: Request): Response | Promise<Response> {
     const url = new URL(request.url);
     switch (url.pathname) {
       case "/":
@@ -58,11 +62,13 @@ export default {
       case "/clock": {
         const every = Math.max(10, Number(url.searchParams.get("every") ?? 1000));
         const count = Number(url.searchParams.get("count") ?? Infinity);
-        return clock(request, every, count);
+        return clock(every, count);
       }
+      case "/wait":
+        return wait(request.signal, Number(url.searchParams.get("ms") ?? 1000));
       case "/open":
         return Response.json({ open, left });
     }
-    return new Response("try /, /clock and /open\n", { status: 404 });
+    return new Response("try /, /clock, /wait and /open\n", { status: 404 });
   },
 };
