@@ -391,7 +391,7 @@ void edge_isolate_slice(edge_instance* inst, const uint8_t* batch, size_t len,
     bool is_long = now - began >= kLongSlice;
     {
       std::lock_guard<std::mutex> lock(inst->mu);
-      if (is_long || inst->start_cpu != 0) result->cpu_nanos = SliceCPULocked(inst, now);
+      if (is_long || inst->start_cpu != 0 || inst->terminate_requested) result->cpu_nanos = SliceCPULocked(inst, now);
       inst->running = false;
       terminated = run.terminated() || inst->terminate_requested || inst->heap_hit;
       inst->terminate_requested = false;
