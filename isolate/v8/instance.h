@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "isolate.h"
+#include "stop.h"
 #include "v8.h"
 #include "value.h"
 
@@ -110,6 +111,8 @@ struct edge_instance {
   bool heap_raised = false;   // its one extension was given
   bool last_slice_long = true;
   uint32_t slices = 0;
+
+  edge::StopState stop;
 
   // Shared with Probe and Terminate; guarded by mu.
   std::mutex mu;

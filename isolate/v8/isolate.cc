@@ -49,6 +49,7 @@ size_t NearHeapLimit(void* data, size_t limit, size_t) {
   auto inst = static_cast<edge_instance*>(data);
   inst->heap_hit = true;
   inst->iso->TerminateExecution();
+  StopScript(inst);
   if (inst->heap_raised) return limit;
   inst->heap_raised = true;
   return limit + (limit / 2 > (8u << 20) ? limit / 2 : (8u << 20));
@@ -212,6 +213,7 @@ void BeginSlice(edge_instance* inst) {
   inst->invocation.store(0, std::memory_order_relaxed);
   std::lock_guard<std::mutex> lock(inst->mu);
   inst->running = true;
+  inst->stop.thread = pthread_self();
   inst->serial++;
   inst->clock = clock;
   inst->start_mono = now;
@@ -292,6 +294,7 @@ void InstallHooks(edge_instance* inst) {
   inst->iso->SetHostImportModuleDynamicallyCallback(ImportDynamically);
   inst->iso->SetHostInitializeImportMetaObjectCallback(InitImportMeta);
   inst->iso->AddNearHeapLimitCallback(NearHeapLimit, inst);
+  InstallStop(inst);
 }
 
 }  // namespace edge
@@ -360,6 +363,7 @@ void edge_isolate_slice(edge_instance* inst, const uint8_t* batch, size_t len,
   *result = {};
   inst->out.Clear();
   inst->times.clear();
+  inst->stop.stack_top = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   BeginSlice(inst);
   int64_t began = inst->start_mono, last = began;
   bool terminated = false;
@@ -391,11 +395,12 @@ void edge_isolate_slice(edge_instance* inst, const uint8_t* batch, size_t len,
     bool is_long = now - began >= kLongSlice;
     {
       std::lock_guard<std::mutex> lock(inst->mu);
-      if (is_long || inst->start_cpu != 0) result->cpu_nanos = SliceCPULocked(inst, now);
+      if (is_long || inst->start_cpu != 0 || inst->terminate_requested) result->cpu_nanos = SliceCPULocked(inst, now);
       inst->running = false;
       terminated = run.terminated() || inst->terminate_requested || inst->heap_hit;
       inst->terminate_requested = false;
     }
+    StopEnded(inst);
     inst->last_slice_long = is_long;
     if (terminated) {
       // Drop what the killed script left in the queue, or it would run in the
@@ -424,10 +429,13 @@ void edge_isolate_slice(edge_instance* inst, const uint8_t* batch, size_t len,
 }
 
 bool edge_isolate_terminate(edge_instance* inst, uint64_t serial) {
-  std::lock_guard<std::mutex> lock(inst->mu);
-  if (!inst->running || (serial != 0 && serial != inst->serial)) return false;
-  inst->terminate_requested = true;
-  inst->iso->TerminateExecution();
+  {
+    std::lock_guard<std::mutex> lock(inst->mu);
+    if (!inst->running || (serial != 0 && serial != inst->serial)) return false;
+    inst->terminate_requested = true;
+    inst->iso->TerminateExecution();
+  }
+  edge::StopScript(inst);
   return true;
 }
 

@@ -80,6 +80,7 @@ void edge_platform_init(const char* flags, size_t flags_len, int workers) {
   v8::V8::SetFatalErrorHandler([](const char* file, int, const char* message) {
     edge::Park(file, message);
   });
+  edge::InitStop();
 }
 
 bool edge_platform_wasm_traps(void) {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/edge-runtime/edge/isolate"
 	"github.com/edge-runtime/edge/isolate/op"
@@ -56,6 +55,7 @@ type testHost struct {
 	iso   isolate.Isolate
 	mu    sync.Mutex
 	fatal chan string
+	lost  bool // a slice never ends, so the isolate cannot be closed
 }
 
 func (h *testHost) SyncOp(index uint16, inv uint32, args []op.Value) (op.Value, error) {
@@ -96,7 +96,7 @@ var (
 
 func engine(t testing.TB) *Engine {
 	engineOnce.Do(func() {
-		e, err := New(Options{Extensions: []op.Extension{{Name: "test", Source: testSource, Ops: testOps}}})
+		e, err := New(Options{Flags: strings.Fields(os.Getenv("V8FLAGS")), Extensions: []op.Extension{{Name: "test", Source: testSource, Ops: testOps}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,6 +158,9 @@ func (h *testHost) load(mods ...string) []report {
 		h.t.Fatal(err)
 	}
 	h.t.Cleanup(func() {
+		if h.lost {
+			return
+		}
 		if err := errors.Join(h.iso.Close(), p.Close()); err != nil {
 			h.t.Error(err)
 		}
@@ -388,58 +391,6 @@ func TestUnhandledRejections(t *testing.T) {
 	got := h.call("run", 3)
 	if len(got) != 2 || got[1].args[0] != "unhandled" || got[1].args[2] != "Error: lost" {
 		t.Errorf("got %v", got)
-	}
-}
-
-// TestTerminate kills scripts in many shapes; the isolate answers afterwards.
-func TestTerminate(t *testing.T) {
-	shapes := []struct{ name, body string }{
-		{"loop", "for (;;);"},
-		{"allocation", "for (;;) new Array(1000).fill(1);"},
-		{"microtasks", "const f = () => Promise.resolve().then(f); f();"},
-		{"await", "(async () => { for (;;) await 0; })();"},
-		{"regexp", "/(a+)+$/.test('a'.repeat(40) + 'b')"},
-		{"comparator", "for (;;) [3, 1, 2].sort(() => 1)"},
-		{"generator", "function* g() { for (;;) yield 1; } for (const x of g());"},
-		{"finally", "try { for (;;); } finally { for (;;); }"},
-		{"getter", "const o = { get x() { for (;;); } }; t.report(o.x)"},
-		{"toString", "t.report(`${{ toString() { for (;;); } }}`)"},
-		{"proxy", "new Proxy({}, { get() { for (;;); } }).x"},
-	}
-	for _, tt := range shapes {
-		t.Run(tt.name, func(t *testing.T) {
-			h := newHost(t, isolate.Params{})
-			h.load("main.js", "export default (go) => { if (go) {"+tt.body+"} return 1; }")
-			for range 3 {
-				var b isolate.Batch
-				run, _ := h.e.Handler("run")
-				b.Call(run, 1, op.Bool(true))
-				done := make(chan isolate.SliceResult)
-				go func() { done <- h.iso.Slice(b.Bytes()) }()
-				var serial uint64
-				for serial == 0 {
-					if p := h.iso.Probe(); p.Running && p.SliceNanos > int64(time.Millisecond) {
-						if p.Invocation != 1 || p.EventNanos == 0 {
-							t.Errorf("probe: got %+v", p)
-						}
-						serial = p.Serial
-					}
-				}
-				if !h.iso.(*instance).TerminateSlice(serial) {
-					t.Fatal("the slice was not running")
-				}
-				r := <-done
-				if r.Status != isolate.StatusTerminated || r.CPUNanos == 0 || len(r.Times) != 1 {
-					t.Fatalf("got %+v", r)
-				}
-				if h.iso.(*instance).TerminateSlice(serial) {
-					t.Error("a slice that has ended was stopped")
-				}
-				if got := h.call("run", 2, op.Bool(false)); len(got) != 1 || got[0].args[1] != "1" {
-					t.Fatalf("after the kill: %v", got)
-				}
-			}
-		})
 	}
 }
 
