@@ -36,6 +36,7 @@ constexpr size_t kExitFrame = Internals::kIsolateThreadLocalTopOffset;  // c_ent
 constexpr size_t kFrameContext = 8;    // below the frame pointer
 constexpr size_t kFrameFunction = 16;  // likewise
 constexpr int kMaxFrames = 64;
+constexpr int kPatience = 100;  // signals until a script is left
 
 struct Layout {
   bool known = false;
@@ -165,6 +166,9 @@ void OnSignal(int, siginfo_t*, void* context) {
     return;
   Registers r = RegistersOf(context);
   bool in_v8_code = inst->stop.builtins.Has(r.pc) || inst->stop.code.Has(r.pc);
+  // Code of V8's own holds no lock and no memory but the heap's.
+  if (++inst->stop.rounds > kPatience && in_v8_code)
+    Leave("the script does not look whether it should end", static_cast<ucontext_t*>(context)->uc_sigmask);
   SpendBudgets(inst, r.sp, in_v8_code ? r.fp : 0);
 }
 
@@ -177,6 +181,7 @@ class Stopper {
     {
       std::lock_guard<std::mutex> instance_lock(inst->mu);
       if (!inst->running || inst->stop.wanted.load()) return;
+      inst->stop.rounds = 0;
       inst->stop.wanted.store(true);
     }
     list_.push_back(inst);

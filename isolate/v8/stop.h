@@ -20,6 +20,7 @@ struct CodeRange {
 struct StopState {
   std::atomic<bool> wanted{false};      // the script shall end
   std::atomic<bool> collecting{false};  // a collection moves objects
+  int rounds = 0;                       // signals seen in vain; its thread's
   pthread_t thread{};                   // of the slice; guarded by the instance's mu
   uintptr_t stack_top = 0;              // V8's frames of this slice are below
   CodeRange builtins, code, entries[3];

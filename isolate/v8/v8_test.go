@@ -65,7 +65,6 @@ func (h *testHost) SyncOp(index uint16, inv uint32, args []op.Value) (op.Value, 
 }
 
 func (h *testHost) Fatal(location, message string) {
-	fmt.Fprintf(os.Stderr, "V8 gave up: %s: %s\n", location, message)
 	h.fatal <- location + ": " + message
 }
 
@@ -96,7 +95,9 @@ var (
 
 func engine(t testing.TB) *Engine {
 	engineOnce.Do(func() {
-		e, err := New(Options{Flags: strings.Fields(os.Getenv("V8FLAGS")), Extensions: []op.Extension{{Name: "test", Source: testSource, Ops: testOps}}})
+		o := engineOptions()
+		o.Extensions = []op.Extension{{Name: "test", Source: testSource, Ops: testOps}}
+		e, err := New(o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,6 +182,14 @@ func (h *testHost) call(handler string, inv uint32, args ...op.Value) []report {
 		h.t.Fatalf("slice of %q ended with status %d", handler, r.Status)
 	}
 	return h.reports(r)
+}
+
+// slice runs one event and returns what became of it.
+func (h *testHost) slice(handler string, inv uint32, args ...op.Value) isolate.SliceResult {
+	var b isolate.Batch
+	n, _ := h.e.Handler(handler)
+	b.Call(n, inv, args...)
+	return h.iso.Slice(b.Bytes())
 }
 
 func (h *testHost) reports(r isolate.SliceResult) []report {
@@ -466,41 +475,6 @@ func TestCodeCache(t *testing.T) {
 		}
 		if err := h.iso.Close(); err != nil {
 			t.Error(err)
-		}
-	}
-}
-
-// TestFatalParksItsThreadAlone lets V8 abort: the slice never returns, the host
-// is told, and the rest of the process goes on.
-func TestFatalParksItsThreadAlone(t *testing.T) {
-	for _, body := range []string{"return new Array(1 << 27).fill(1.5)", "return 'a'.repeat(2**29 - 24).split('')"} {
-		h := &testHost{t: t, e: engine(t), fatal: make(chan string, 1)}
-		iso, err := h.e.New(isolate.Params{HeapBytes: 64 << 20, BufferBytes: 1 << 20}, h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		h.iso = iso
-		p, err := h.e.NewProgram(isolate.ProgramSource{Main: "m.js", Modules: []isolate.Module{{Key: "m.js", Source: []byte("export default () => {" + body + "}")}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := iso.SetProgram(p); err != nil {
-			t.Fatal(err)
-		}
-		h.call("load", 0)
-		var b isolate.Batch
-		run, _ := h.e.Handler("run")
-		b.Call(run, 1)
-		ended := make(chan isolate.SliceResult, 1)
-		go func() { ended <- iso.Slice(b.Bytes()) }()
-		select {
-		case why := <-h.fatal:
-			t.Log(why)
-		case r := <-ended:
-			t.Errorf("%s: the slice ended with status %d", body, r.Status)
-		}
-		if got := eval(t, "return 1"); got != "returned|1" {
-			t.Errorf("a neighbour got %q", got)
 		}
 	}
 }
