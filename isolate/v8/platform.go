@@ -54,7 +54,7 @@ func initPlatform(o Options) {
 		all := strings.Join(append(flags, o.Flags...), " ")
 		cs := C.CString(all)
 		defer C.free(unsafe.Pointer(cs))
-		C.edge_platform_init(cs, C.size_t(len(all)), C.int(max(1, min(4, runtime.NumCPU()-1))))
+		C.edge_platform_init(cs, C.size_t(len(all)), C.int(max(1, min(4, runtime.NumCPU()-1))), C.bool(o.JumpOnFatal))
 		if o.WasmTraps {
 			C.edge_platform_wasm_traps()
 		}

@@ -181,6 +181,9 @@ func (h *testHost) kill(cpu time.Duration, late bool) time.Duration {
 	select {
 	case r := <-done:
 		took := time.Since(start)
+		if r.Status == isolate.StatusFatal {
+			h.t.Logf("left after %v: %s", took, r.Fatal)
+		}
 		if r.Status != isolate.StatusTerminated || r.CPUNanos == 0 || len(r.Times) != 1 || r.Times[0].Invocation != 1 {
 			h.t.Fatalf("got %+v", r)
 		}

@@ -53,6 +53,7 @@ type testHost struct {
 	t     *testing.T
 	e     *Engine
 	iso   isolate.Isolate
+	mu    sync.Mutex
 	fatal chan string
 	lost  bool // a slice never ends, so the isolate cannot be closed
 }
@@ -64,7 +65,6 @@ func (h *testHost) SyncOp(index uint16, inv uint32, args []op.Value) (op.Value, 
 }
 
 func (h *testHost) Fatal(location, message string) {
-	fmt.Fprintf(os.Stderr, "V8 gave up: %s: %s\n", location, message)
 	h.fatal <- location + ": " + message
 }
 
@@ -95,7 +95,9 @@ var (
 
 func engine(t testing.TB) *Engine {
 	engineOnce.Do(func() {
-		e, err := New(Options{Flags: strings.Fields(os.Getenv("V8FLAGS")), Extensions: []op.Extension{{Name: "test", Source: testSource, Ops: testOps}}})
+		o := engineOptions()
+		o.Extensions = []op.Extension{{Name: "test", Source: testSource, Ops: testOps}}
+		e, err := New(o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,6 +182,14 @@ func (h *testHost) call(handler string, inv uint32, args ...op.Value) []report {
 		h.t.Fatalf("slice of %q ended with status %d", handler, r.Status)
 	}
 	return h.reports(r)
+}
+
+// slice runs one event and returns what became of it.
+func (h *testHost) slice(handler string, inv uint32, args ...op.Value) isolate.SliceResult {
+	var b isolate.Batch
+	n, _ := h.e.Handler(handler)
+	b.Call(n, inv, args...)
+	return h.iso.Slice(b.Bytes())
 }
 
 func (h *testHost) reports(r isolate.SliceResult) []report {
@@ -292,7 +302,6 @@ func TestScripts(t *testing.T) {
 		{"no code from strings", `try { eval("1") } catch (e) { return e.name + ": " + e.message }`, "returned|EvalError: Code generation from strings is not allowed in a worker"},
 		{"no Function", `try { new Function("return 1")() } catch (e) { return e.name }`, "returned|EvalError"},
 		{"a function does not cross", `t.report(() => 1)`, "threw|TypeError: a value of type function cannot be passed to the runtime"},
-		{"V8's own base64 errs and is off", `return typeof Uint8Array.fromBase64`, "returned|undefined"},
 		{"Float16Array", `return new Float16Array(2).byteLength`, "returned|4"},
 		{"unbounded recursion is a RangeError", `function f() { f(); } try { f() } catch (e) { return e.name }`, "returned|RangeError"},
 		{"buffer limit is a RangeError", `try { new ArrayBuffer(1 << 28) } catch (e) { return e.name }`, "returned|RangeError"},
@@ -469,46 +478,11 @@ func TestCodeCache(t *testing.T) {
 	}
 }
 
-// TestFatalParksItsThreadAlone lets V8 abort: the slice never returns, the host
-// is told, and the rest of the process goes on.
-func TestFatalParksItsThreadAlone(t *testing.T) {
-	for _, body := range []string{"return new Array(1 << 27).fill(1.5)", "return 'a'.repeat(2**29 - 24).split('')"} {
-		h := &testHost{t: t, e: engine(t), fatal: make(chan string, 1)}
-		iso, err := h.e.New(isolate.Params{HeapBytes: 64 << 20, BufferBytes: 1 << 20}, h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		h.iso = iso
-		p, err := h.e.NewProgram(isolate.ProgramSource{Main: "m.js", Modules: []isolate.Module{{Key: "m.js", Source: []byte("export default () => {" + body + "}")}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := iso.SetProgram(p); err != nil {
-			t.Fatal(err)
-		}
-		h.call("load", 0)
-		var b isolate.Batch
-		run, _ := h.e.Handler("run")
-		b.Call(run, 1)
-		ended := make(chan isolate.SliceResult, 1)
-		go func() { ended <- iso.Slice(b.Bytes()) }()
-		select {
-		case why := <-h.fatal:
-			t.Log(why)
-		case r := <-ended:
-			t.Errorf("%s: the slice ended with status %d", body, r.Status)
-		}
-		if got := eval(t, "return 1"); got != "returned|1" {
-			t.Errorf("a neighbour got %q", got)
-		}
-	}
-}
-
 func TestSnapshotErrors(t *testing.T) {
 	engine(t)
 	tests := []struct{ name, source, want string }{
 		{"syntax", "let let;", "edge:bad: SyntaxError"},
-		{"throws", "\nthrow new TypeError('x')", "edge:bad: TypeError: x (edge:bad:2)"},
+		{"throws", "\nthrow new TypeError('x')", "edge:bad: TypeError: x"},
 		{"op that does not exist", `import { op_nope } from "edge:ops"`, "does not provide an export named 'op_nope'"},
 		{"never ends", "await new Promise(() => {})", "its top-level await never ends"},
 	}
