@@ -56,7 +56,9 @@ func (r *wasmReader) number() (n uint64) {
 	return n
 }
 
-func (r *wasmReader) skip(n uint64) { r.at = min(r.at+min(n, uint64(len(r.data))), uint64(len(r.data))) }
+func (r *wasmReader) skip(n uint64) {
+	r.at = min(r.at+min(n, uint64(len(r.data))), uint64(len(r.data)))
+}
 
 // limits reads those of a table or a memory and reports whether they say shared.
 func (r *wasmReader) limits() (shared bool) {

@@ -158,6 +158,7 @@ func (ex *exchange) readHead(h *fasthttp.RequestHeader) *outcome.Failure {
 	ex.req.URL = str(t.urlLo, t.urlHi)
 	ex.host, ex.path = str(t.hostLo, t.hostHi), str(t.pathLo, t.pathHi)
 	ex.req.Header = fetch.Header(b[list:len(b):len(b)])
+	ex.req.Hops = readHops(ex.req.Header)
 	if !known && (method == "CONNECT" || method == "TRACE" || method == "TRACK") {
 		// https://fetch.spec.whatwg.org/#forbidden-method
 		return outcome.Failf(outcome.BadRequest, "method %s is not served", method)

@@ -33,7 +33,7 @@ func appendRequestHead(dst []byte, c *call) []byte {
 	for name, value := range c.req.Header.All() {
 		key := string(name)
 		switch key {
-		case "host", "content-length", "expect":
+		case "host", "content-length", "expect", loopHeader:
 			continue
 		}
 		if hopByHop(key) || nominated != "" && names(nominated, key) || edited(c.edits, key) {
@@ -46,6 +46,7 @@ func appendRequestHead(dst []byte, c *call) []byte {
 			dst = appendField(dst, []byte(e.Name), []byte(e.Value))
 		}
 	}
+	dst = appendLoop(dst, c.req)
 	switch body := c.req.Body; {
 	case body != nil && size(body) < 0:
 		dst = append(dst, "Transfer-Encoding: chunked\r\n"...)

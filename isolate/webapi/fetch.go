@@ -65,9 +65,13 @@ func (fs *fetches) fetch(c *op.Call) error {
 	req := &fetch.Request{Method: c.Text(2), URL: c.Text(3), Header: headerOf(c.Arg(4)), Body: body}
 	ex := exchangeOf(c)
 	if ex != nil {
-		req.ID, req.Hops = ex.id, ex.hops+1
+		req.ID, req.Hops = ex.id, ex.hops
 	}
-	complete(req, c.Int(0) == 0)
+	outbound := c.Int(0) == 0
+	if outbound {
+		req.Hops++ // a binding counts itself
+	}
+	complete(req, outbound)
 	ctx, cancel := context.WithCancel(c.Context())
 	f := &running{c: c, ex: ex, manual: c.Arg(5).Truth(), cancel: cancel}
 	if token := c.Int(1); token != 0 {

@@ -15,11 +15,10 @@ import (
 type FetcherOptions struct {
 	// Service is the name that the access log shows.
 	Service string
-	// MaxHops is how many services a request may have come through; 0 means 16.
+	// MaxHops is how many services a request may have come through; 0 means
+	// fetch.MaxHops.
 	MaxHops int
 }
-
-const defaultMaxHops = 16
 
 // inlineRequestBody is the most bytes of a request body in memory that are sent
 // with the event. Larger ones, which JavaScript may never read, become handles.
@@ -29,7 +28,7 @@ const inlineRequestBody = 64 << 10
 // "fetch" of the worker's entrypoint, "" being the default export.
 func NewFetcher(w op.Invoker, entrypoint string, opts FetcherOptions) fetch.Fetcher {
 	if opts.MaxHops == 0 {
-		opts.MaxHops = defaultMaxHops
+		opts.MaxHops = fetch.MaxHops
 	}
 	return &workerFetcher{w: w, entrypoint: entrypoint, opts: opts}
 }

@@ -46,7 +46,7 @@ const probes = {
     }
     return found.join();
   },
-  globals: () => Object.getOwnPropertyNames(globalThis).filter((n) => /^(_|op_|native|edge|deno|process|require|module|global$|v8|d8|print|load|gc|quit|read|version|Worker$|importScripts|SharedArray)/i.test(n)).join(),
+  globals: () => Object.getOwnPropertyNames(globalThis).filter((n) => /^(_|op_|native|edge|deno|process|require|module|global$|v8|d8|print|load$|gc$|quit$|read$|version$|Worker$|importScripts|SharedArray)/i.test(n)).join(),
   symbols: () => Object.getOwnPropertySymbols(globalThis).map(String).filter((s) => s !== "Symbol(Symbol.toStringTag)").join(),
   eval: () => succeeds(() => (0, eval)("1")),
   function_constructor: () => succeeds(() => new Function("return 1")),
@@ -115,10 +115,6 @@ const probes = {
     } finally {
       for (const n of names) delete Object.prototype[n];
     }
-  },
-  shared_by_file: async () => {
-    const { default: module } = await import("./shared_importer.js").catch(() => ({}));
-    return module && sharedFrom(() => module);
   },
   shared_clone: () => sharedFrom(() => structuredClone(new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }))),
   call_sites: () => {
@@ -221,7 +217,12 @@ const probes = {
     }
     return [...steps].join();
   },
-  thread_of_wasm: () => caught(() => new WebAssembly.Module(wasm(1, 4, 1, 0x60, 0, 0, 3, 2, 1, 0, 5, 3, 1, 0, 1, 10, 15, 1, 13, 0, 0x41, 0, 0x41, 0, 0x42, 0, 0xfe, 1, 2, 0, 0x1a, 0x0b)) && "memory.atomic.wait"),
+  wait_of_wasm: () => caught(() => {
+    // (memory 1) (func (export "f") (drop (memory.atomic.wait32 (i32.const 0) (i32.const 0) (i64.const 0))))
+    const module = new WebAssembly.Module(wasm(1, 4, 1, 0x60, 0, 0, 3, 2, 1, 0, 5, 3, 1, 0, 1, 7, 5, 1, 1, 0x66, 0, 0, 10, 15, 1, 13, 0, 0x41, 0, 0x41, 0, 0x42, 0, 0xfe, 1, 2, 0, 0x1a, 0x0b));
+    new WebAssembly.Instance(module).exports.f();
+    return "it waited";
+  }),
 };
 
 let last;
