@@ -299,8 +299,8 @@ func (a *App) Stop(ctx context.Context) error {
 		defer cancel()
 		if err := a.runtime.Close(closing); err != nil {
 			errs = append(errs, err)
-		} else if err := a.engine.Close(); err != nil {
-			errs = append(errs, err)
+		} else if lost := a.runtime.Stats(); lost.Parked+lost.Stuck == 0 { // else the engine is still in use
+			errs = append(errs, a.engine.Close())
 		}
 	}
 	a.builder.Close()
