@@ -53,7 +53,6 @@ type testHost struct {
 	t     *testing.T
 	e     *Engine
 	iso   isolate.Isolate
-	mu    sync.Mutex
 	fatal chan string
 	lost  bool // a slice never ends, so the isolate cannot be closed
 }
