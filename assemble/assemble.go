@@ -165,6 +165,9 @@ func (a *App) Load(ctx context.Context, path string) (*Report, error) {
 			report.Warnings = append(report.Warnings, "server.maxIsolates, server.warmIsolates and server.wasmTrapHandler take effect at the next start of the process")
 		}
 	}
+	for _, w := range next.warned {
+		report.Warnings = append(report.Warnings, w.String())
+	}
 	a.watchAfter(nil, next)
 	a.builder.Sweep()
 	return report, nil
@@ -296,8 +299,8 @@ func (a *App) Stop(ctx context.Context) error {
 		defer cancel()
 		if err := a.runtime.Close(closing); err != nil {
 			errs = append(errs, err)
-		} else if err := a.engine.Close(); err != nil {
-			errs = append(errs, err)
+		} else if lost := a.runtime.Stats(); lost.Parked+lost.Stuck == 0 { // else the engine is still in use
+			errs = append(errs, a.engine.Close())
 		}
 	}
 	a.builder.Close()

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"slices"
 	"sync"
@@ -32,6 +31,7 @@ type built struct {
 	bundles       map[string]*vfs.Bundle // by service
 	trees         map[string]*vfs.Tree
 	started, kept int
+	warned        []vfs.Message // by the code of workers that are new
 	newSockets    map[string]*socket
 	newAdmin      *admin
 	// What the attempt looked at, see Watched.
@@ -138,6 +138,7 @@ func (a *App) makeUnits(ctx context.Context, next *built, old *generation) ([]*w
 				next.kept++
 			case u != nil:
 				next.started++
+				next.warned = append(next.warned, next.bundles[name].Warnings...)
 				fresh = append(fresh, u.worker)
 			}
 			continue
@@ -364,9 +365,6 @@ func boot(ctx context.Context, fresh []*worker) error {
 	wg.Wait()
 	return asError(problems)
 }
-
-// sameHTTP reports whether two sockets bound their clients alike.
-func sameHTTP(a, b config.SocketHTTP) bool { return reflect.DeepEqual(a, b) }
 
 // limits are the limits of a worker as the runtime wants them.
 func limits(l config.Limits) isolate.Limits {

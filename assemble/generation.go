@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,29 +57,13 @@ func (g *generation) exit() {
 	}
 }
 
-// service returns what answers for a service. The generation has been entered.
+// service returns what answers for a service.
 func (g *generation) service(name, entrypoint string) (fetch.Fetcher, error) {
 	u := g.units[name]
 	if u == nil {
 		return nil, outcome.Failf(outcome.NotFound, "there is no service of that name any more")
 	}
 	return u.fetcher(entrypoint)
-}
-
-// fetch runs a request in a service of the generation; ok is false when the
-// generation is closed.
-func (g *generation) fetch(ctx context.Context, req *fetch.Request, name, entrypoint string) (_ *fetch.Response, err error, ok bool) {
-	if !g.enter() {
-		return nil, nil, false
-	}
-	defer g.exit()
-	f, err := g.service(name, entrypoint)
-	if err != nil {
-		_ = req.Body.Close() // the error says more
-		return nil, err, true
-	}
-	resp, err := f.Fetch(ctx, req)
-	return resp, err, true
 }
 
 // unit is a service or a binding that several generations may share.
@@ -114,41 +99,78 @@ func (u *unit) drop() bool {
 // the worker belongs to.
 type resolver struct{ gen atomic.Pointer[generation] }
 
-// late returns a Fetcher that looks the service up for each request.
+// late returns a Fetcher that looks the service up when it is first asked in a
+// generation.
 func (r *resolver) late(name, entrypoint string) fetch.Fetcher {
-	return fetch.FetcherFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
-		for g := r.gen.Load(); g != nil; {
-			resp, err, ok := g.fetch(ctx, req, name, entrypoint)
-			if ok {
-				return resp, err
-			}
-			next := r.gen.Load()
-			if next == g {
-				break // what is left of a worker that was replaced
-			}
-			g = next
-		}
-		_ = req.Body.Close() // the failure says more
-		return nil, outcome.Failf(outcome.LoadShed, "the worker was replaced or removed")
-	})
+	return &lateFetcher{resolver: r, name: name, entrypoint: entrypoint}
 }
 
-// routeTo returns the Fetcher of a route. A request that was routed just before
-// its generation was closed is routed again, by the one that serves then.
-func (a *App) routeTo(g *generation, socketKey string, route config.Route) fetch.Fetcher {
-	return fetch.FetcherFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
-		resp, err, ok := g.fetch(ctx, req, route.Service, route.Entrypoint)
-		if ok {
-			return resp, err
+type lateFetcher struct {
+	resolver         *resolver
+	name, entrypoint string
+	found            atomic.Pointer[found]
+}
+
+// found is a service of a generation.
+type found struct {
+	gen     *generation
+	fetcher fetch.Fetcher
+}
+
+// Fetch implements fetch.Fetcher.
+func (l *lateFetcher) Fetch(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	for g := l.resolver.gen.Load(); g != nil; {
+		if g.enter() {
+			defer g.exit()
+			return l.in(g, ctx, req)
 		}
-		host, path := target(req.URL)
-		next := socketHandler{a, socketKey}.Match(host, path)
-		if next == nil {
-			_ = req.Body.Close() // the failure says more
-			return nil, outcome.Failf(outcome.NotFound, "no route leads to a service")
+		next := l.resolver.gen.Load()
+		if next == g {
+			break // what is left of a worker that was replaced
 		}
-		return next.Fetcher.Fetch(ctx, req)
-	})
+		g = next
+	}
+	_ = req.Body.Close() // the failure says more
+	return nil, outcome.Failf(outcome.LoadShed, "the worker was replaced or removed")
+}
+
+// in runs a request in a generation that was entered.
+func (l *lateFetcher) in(g *generation, ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	f := l.found.Load()
+	if f == nil || f.gen != g {
+		target, err := g.service(l.name, l.entrypoint)
+		if err != nil {
+			_ = req.Body.Close() // the error says more
+			return nil, err
+		}
+		f = &found{g, target}
+		l.found.Store(f)
+	}
+	return f.fetcher.Fetch(ctx, req)
+}
+
+// routeFetcher answers for a route. A request that was routed just before its
+// generation was closed is routed again, by the one that serves then.
+type routeFetcher struct {
+	app       *App
+	gen       *generation
+	socketKey string
+	fetcher   fetch.Fetcher
+}
+
+// Fetch implements fetch.Fetcher.
+func (r *routeFetcher) Fetch(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
+	if r.gen.enter() {
+		defer r.gen.exit()
+		return r.fetcher.Fetch(ctx, req)
+	}
+	host, path := target(req.URL)
+	next := socketHandler{r.app, r.socketKey}.Match(host, path)
+	if next == nil {
+		_ = req.Body.Close() // the failure says more
+		return nil, outcome.Failf(outcome.NotFound, "no route leads to a service")
+	}
+	return next.Fetcher.Fetch(ctx, req)
 }
 
 // commit makes a generation the one that serves and lets the one before drain.
@@ -162,7 +184,7 @@ func (a *App) commit(next *built) *Report {
 	}
 	a.cur.Store(g)
 	a.ready.Store(true)
-	report := &Report{Generation: g.number, Services: len(g.units), Started: next.started, Kept: next.kept}
+	report := &Report{Generation: g.number, Services: len(g.units), Started: next.started, Kept: next.kept, Unchanged: old != nil && g.sameAs(old)}
 	a.commitSockets(next, report)
 	if old != nil {
 		a.drains.Add(1)
@@ -172,6 +194,18 @@ func (a *App) commit(next *built) *Report {
 		}()
 	}
 	return report
+}
+
+// sameAs reports whether two generations serve the same.
+func (g *generation) sameAs(old *generation) bool {
+	for name, u := range g.units {
+		if old.units[name] != u {
+			return false
+		}
+	}
+	a, b := *g.cfg, *old.cfg
+	a.Files, b.Files = nil, nil
+	return reflect.DeepEqual(a, b)
 }
 
 // retire lets what only the old generation used finish, and closes it.

@@ -22,11 +22,12 @@ import (
 type socket struct {
 	app    *App
 	name   string
-	field  string
 	key    string
 	ln     *sharedListener
 	http   config.SocketHTTP
 	server *edgenet.Server
+	lease  net.Listener  // the server's
+	served chan struct{} // closed when the server accepts no more
 }
 
 // socketKey tells sockets apart. Addresses that take a free port are told apart
@@ -79,7 +80,16 @@ func (a *App) routes(next *built) error {
 		key := socketKey(s)
 		list := make([]edgenet.Route, len(s.Routes))
 		for i, r := range s.Routes {
-			list[i] = edgenet.Route{Host: r.Host, Path: r.Path, Service: r.Service, Fetcher: a.routeTo(next.gen, key, r)}
+			f, err := next.gen.service(r.Service, r.Entrypoint)
+			if err != nil {
+				problems = append(problems, Problem{Field: r.Field, Text: err.Error()})
+				continue
+			}
+			list[i] = edgenet.Route{Host: r.Host, Path: r.Path, Service: r.Service,
+				Fetcher: &routeFetcher{app: a, gen: next.gen, socketKey: key, fetcher: f}}
+		}
+		if len(problems) > 0 {
+			continue
 		}
 		router, err := edgenet.NewRouter(list)
 		if err != nil {
@@ -126,7 +136,7 @@ func (a *App) listenProblem(address string, err error) string {
 	text := fmt.Sprintf("listen on %s: %v", address, plainListen(err))
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE) && a.cur.Load() != nil:
-		text += fmt.Sprintf(" (stop the program that has it, or name another port; an address that overlaps with one this server already has can change at a restart only; ss -ltnp shows who listens)")
+		text += " (stop the program that has it, or name another port; an address that overlaps with one this server already has can change at a restart only; ss -ltnp shows who listens)"
 	case errors.Is(err, syscall.EADDRINUSE):
 		text += " (stop the program that has it, or name another port, such as " + otherPort(address) + "; ss -ltnp shows who listens)"
 	case errors.Is(err, syscall.EACCES):
@@ -192,10 +202,7 @@ func (a *App) commitSockets(next *built, report *Report) {
 			continue
 		}
 		delete(a.sockets, key)
-		a.later(func(ctx context.Context) error {
-			err := s.drain(ctx)
-			return err
-		}, cfg)
+		a.later(s.drain, cfg)
 	}
 	a.commitAdmin(next, report)
 }
@@ -228,18 +235,37 @@ func (s *socket) serve(c *config.Socket) error {
 	if err != nil {
 		return err
 	}
-	old := s.server
-	s.server, s.http, s.name = srv, c.HTTP, c.Name
-	lease := s.ln.lease()
+	old, oldLease, oldServed := s.server, s.lease, s.served
+	lease, served := s.ln.lease(), make(chan struct{})
+	s.server, s.lease, s.served, s.http, s.name = srv, lease, served, c.HTTP, c.Name
 	go func() {
-		if err := srv.Serve(lease); err != nil {
+		defer close(served)
+		if err := srv.Serve(lease); err != nil && !errors.Is(err, net.ErrClosed) {
 			s.app.log.Error("serve socket", "socket", c.Name, "error", err)
 		}
 	}()
 	if old != nil {
-		s.app.later(old.Drain, s.app.cur.Load().cfg)
+		_ = oldLease.Close() // a lease that has ended is no error
+		<-oldServed
+		s.app.retireServer(old)
 	}
 	return nil
+}
+
+// retireServer lets the connections of a server that was replaced end, in their
+// own time unless the App stops.
+func (a *App) retireServer(old *edgenet.Server) {
+	a.drains.Add(1)
+	go func() {
+		defer a.drains.Done()
+		defer context.AfterFunc(a.loading, func() {
+			// Retire returns when this has closed the connections.
+			_ = old.Drain(a.draining)
+		})()
+		if err := old.Retire(a.draining); err != nil {
+			a.log.Warn("retire server", "error", err)
+		}
+	}()
 }
 
 // drain stops listening and lets requests finish.

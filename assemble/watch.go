@@ -78,6 +78,8 @@ type Watcher struct {
 	// missing are folders that are not there, with the ancestor that is watched in
 	// their place.
 	missing map[string]string
+	// stale is a file that changed before its folder was watched.
+	stale string
 }
 
 // NewWatcher returns a Watcher of nothing. Close it.
@@ -92,8 +94,9 @@ func NewWatcher(log *slog.Logger) (*Watcher, error) {
 // Close stops watching.
 func (w *Watcher) Close() error { return w.notify.Close() }
 
-// Set replaces what is watched.
-func (w *Watcher) Set(want Watched) {
+// Set replaces what is watched. since is when reading it began: what changed
+// after that, in folders that were not watched yet, is noticed too.
+func (w *Watcher) Set(want Watched, since time.Time) {
 	w.files, w.dirs, w.trees, w.missing = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]string{}
 	folders := map[string]bool{}
 	for _, file := range want.Files {
@@ -132,9 +135,27 @@ func (w *Watcher) Set(want Watched) {
 			_ = w.notify.Remove(old)
 		}
 	}
+	known := w.notify.WatchList()
 	for dir := range watch {
 		if err := w.notify.Add(dir); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 			w.log.Warn("watch folder", "folder", dir, "error", err, "hint", "the limit is fs.inotify.max_user_watches")
+		}
+	}
+	w.findStale(known, since)
+}
+
+// findStale looks for files that changed while their folder was not watched. Times of
+// files are coarse, so it looks a moment further back: one load too many does no
+// harm, and a file whose time lies in the future is seen once.
+func (w *Watcher) findStale(known []string, since time.Time) {
+	since = since.Add(-20 * time.Millisecond)
+	for file := range w.files {
+		if slices.Contains(known, filepath.Dir(file)) {
+			continue
+		}
+		if info, err := os.Stat(file); err == nil && info.ModTime().After(since) {
+			w.stale = file
+			return
 		}
 	}
 }
@@ -148,6 +169,9 @@ func isFolder(path string) bool {
 // the name of what changed first. It returns false when ctx ends.
 func (w *Watcher) Wait(ctx context.Context) (changed string, ok bool) {
 	var timer <-chan time.Time
+	if w.stale != "" {
+		changed, timer, w.stale = w.stale, time.After(quiet), ""
+	}
 	for {
 		select {
 		case <-ctx.Done():

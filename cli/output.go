@@ -45,9 +45,17 @@ func newOutput(w io.Writer, flags logFlags, dev bool) (*output, error) {
 	if o.text {
 		o.log = slog.New(&textHandler{w: o.w, level: level, color: o.color})
 	} else {
-		o.log = slog.New(slog.NewJSONHandler(o.w, &slog.HandlerOptions{Level: level}))
+		o.log = slog.New(slog.NewJSONHandler(o.w, &slog.HandlerOptions{Level: level, ReplaceAttr: readable}))
 	}
 	return o, nil
+}
+
+// readable writes durations as people do.
+func readable(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }
 
 func (o *output) close() { o.w.close() }

@@ -77,8 +77,9 @@ type server struct {
 	log     *slog.Logger
 	app     *assemble.App
 	watcher *assemble.Watcher
-	// loads counts those that worked.
-	loads int
+	// loads counts those that worked; broken says that the last one did not.
+	loads  int
+	broken bool
 }
 
 func (p *program) serve(how serving) error {
@@ -120,7 +121,9 @@ func (s *server) run() error {
 	defer cancel()
 
 	loaded := make(chan error, 1)
+	var began time.Time
 	load := func() {
+		began = time.Now()
 		go func() { loaded <- s.load(ctx) }()
 	}
 	load()
@@ -138,7 +141,7 @@ func (s *server) run() error {
 				busy, again = true, false
 				load()
 			} else if s.watcher != nil {
-				s.watcher.Set(s.app.Watched())
+				s.watcher.Set(s.app.Watched(), began)
 				go s.waitForChange(ctx, changes)
 			}
 		case file := <-changes:
@@ -172,10 +175,13 @@ func (s *server) waitForChange(ctx context.Context, changes chan<- string) {
 func (s *server) load(ctx context.Context) error {
 	report, err := s.app.Load(ctx, s.config)
 	if err != nil {
+		s.broken = true
 		s.out.loadFailed(err, s.loads > 0, s.dev)
 		return err
 	}
 	s.loads++
+	report.Unchanged = report.Unchanged && !s.broken // that it is mended is news
+	s.broken = false
 	s.out.loaded(report, s.config, s.loads == 1)
 	return nil
 }

@@ -109,11 +109,14 @@ const (
 	StatusOK         Status = iota
 	StatusTerminated        // Terminate was obeyed
 	StatusHeapLimit         // the heap limit was reached and the script ended
+	StatusFatal             // V8 gave up: the isolate can only be closed
 )
 
 // SliceResult is what a slice did.
 type SliceResult struct {
 	Status Status
+	// Fatal is what the engine said, for StatusFatal.
+	Fatal string
 	// Commands holds the queued Post and Async calls (see Commands). It borrows
 	// the isolate's memory until the next Slice or Close.
 	Commands []byte

@@ -238,6 +238,37 @@ func TestHeapLimit(t *testing.T) {
 	})
 }
 
+func TestContainedFatalError(t *testing.T) {
+	script := enginefake.Script{"fetch": func(c *enginefake.Ctx, args []op.Value) {
+		switch args[0].Text() {
+		case "bomb":
+			c.GiveUp()
+		case "wait":
+			never(c, nil)
+		default:
+			hello(c, nil)
+		}
+	}}
+	run(t, setup{scripts: map[string]enginefake.Script{"w": script}}, func(t *testing.T, b *bench) {
+		w := b.worker("w")
+		other := invoke(w, args(op.String("wait")))
+		wantFailure(t, invoke(w, args(op.String("bomb"))), outcome.Fatal, "")
+		wantFailure(t, other, outcome.Fatal, "")
+		if held := wantFailure(t, invoke(w, args(op.String("well"))), outcome.Fatal, ""); held.RetryAfter != 100*time.Millisecond {
+			t.Errorf("held back for %v", held.RetryAfter)
+		}
+		time.Sleep(100 * time.Millisecond)
+		wantOK(t, invoke(w, args(op.String("well"))))
+		synctest.Wait()
+		if n := b.engine.Closed.Load(); n != 1 {
+			t.Errorf("%d isolates were closed", n)
+		}
+		if s := b.r.Stats(); s.Parked != 0 || s.Stuck != 0 {
+			t.Errorf("lost: %+v", s)
+		}
+	})
+}
+
 func TestMemorySamples(t *testing.T) {
 	for name, m := range map[string]isolate.Memory{
 		"limits.buffers allows (64MiB)": {External: 80 << 20},

@@ -109,6 +109,9 @@ func (in *Instance) conclude(res *SliceResult, v *verdict) {
 	case res.Status == StatusHeapLimit:
 		in.outOfHeap()
 		return
+	case res.Status == StatusFatal:
+		in.gaveUp(errors.New(res.Fatal))
+		return
 	case res.Status == StatusTerminated:
 		in.terminated(res, v)
 	case v != nil:
@@ -221,9 +224,19 @@ func (in *Instance) terminated(res *SliceResult, v *verdict) {
 }
 
 // outOfHeap ends an instance whose isolate ran into its heap limit.
-func (in *Instance) outOfHeap() {
+func (in *Instance) outOfHeap() { in.wipe(in.w.limits.memoryFailure()) }
+
+// gaveUp ends the instance after a slice in which the engine gave up, and which
+// came back nevertheless.
+func (in *Instance) gaveUp(cause error) {
+	in.r.log.Error("instance ended by a fatal error", "worker", in.name(), "err", cause)
+	in.w.holdBack()
+	in.wipe(fatalFailure(cause))
+}
+
+// wipe ends everything that was started in the instance, which runs no more.
+func (in *Instance) wipe(f *outcome.Failure) {
 	in.moveUndelivered()
-	f := in.w.limits.memoryFailure()
 	in.apply(&verdict{failure: f, all: true})
 	in.mu.Lock()
 	in.dead = true

@@ -59,6 +59,41 @@ func TestDrainFinishesWhatRuns(t *testing.T) {
 	}
 }
 
+func TestRetireLeavesIdleConnectionsTheirLastRequest(t *testing.T) {
+	t.Parallel()
+	ts := serve(t, text("done"))
+	idle, lazy := ts.dial(), ts.dial()
+	for _, c := range []*rawConn{idle, lazy} {
+		c.send("GET / HTTP/1.1\nHost: h\n\n")
+		c.get("GET")
+		ts.record()
+	}
+	retired := make(chan error, 1)
+	go func() { retired <- ts.Retire(t.Context()) }()
+	await(t, ts.stop, "the end of accepting")
+	if c, err := net.Dial("tcp", ts.addr); err == nil {
+		_ = c.Close()
+		t.Error("the server still accepts")
+	}
+	idle.send("GET / HTTP/1.1\nHost: h\n\n")
+	if resp, body := idle.get("GET"); body != "done" || !resp.Close {
+		t.Errorf("idle connection got %q, close %v, want the last response", body, resp.Close)
+	}
+	idle.closed()
+	select {
+	case err := <-retired:
+		t.Fatalf("Retire returned %v while a connection was idle", err)
+	default:
+	}
+	if err := ts.Drain(t.Context()); err != nil {
+		t.Error(err)
+	}
+	lazy.closed()
+	if err := await(t, retired, "the end of Retire"); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestDrainHasADeadline(t *testing.T) {
 	t.Parallel()
 	body, w := newPipeBody()

@@ -139,7 +139,7 @@ func (e *External) Fetch(ctx context.Context, req *fetch.Request) (*fetch.Respon
 	if e.host != "" {
 		authority = e.host
 	}
-	resp, err := e.do(&call{ctx: ctx, req: req, to: e.to, name: externalName,
+	resp, err := e.do(&call{ctx: ctx, req: req, to: e.to, alias: externalName,
 		method: req.Method, host: authority, target: target, edits: e.request})
 	if err != nil {
 		return nil, err

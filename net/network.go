@@ -84,7 +84,7 @@ func (n *Network) Fetch(ctx context.Context, req *fetch.Request) (*fetch.Respons
 		_ = req.Body.Close() // the refusal says more
 		return nil, err
 	}
-	resp, err := n.do(&call{ctx: ctx, req: req, to: to, name: to.label(), method: req.Method, host: authority, target: target})
+	resp, err := n.do(&call{ctx: ctx, req: req, to: to, method: req.Method, host: authority, target: target})
 	var refused *refusal
 	if errors.As(err, &refused) {
 		return nil, n.refused(refused, to)

@@ -174,8 +174,11 @@ func canonicalHost(host string) string {
 		}
 	}
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if a, err := netip.ParseAddr(host); err == nil {
-		return canonical(a).String()
+	// An address has a colon or ends with a digit.
+	if n := len(host); n > 0 && (host[n-1] >= '0' && host[n-1] <= '9' || strings.IndexByte(host, ':') >= 0) {
+		if a, err := netip.ParseAddr(host); err == nil {
+			return canonical(a).String()
+		}
 	}
 	return host
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/edge-runtime/edge/net/fetch"
@@ -129,12 +130,20 @@ type outbound struct {
 type call struct {
 	ctx context.Context
 	req *fetch.Request
-	// to is where it goes, and name what error texts call that.
-	to   origin
-	name string
+	to  origin
+	// alias is what error texts call to when it must not be named.
+	alias string
 	// method, host and target are those of the request line and the Host header.
 	method, host, target string
 	edits                []HeaderEdit
+}
+
+// name is what error texts call the server.
+func (c *call) name() string {
+	if c.alias != "" {
+		return c.alias
+	}
+	return c.to.label()
 }
 
 // do runs one call. It closes the request's body when it fails; otherwise the
@@ -176,15 +185,19 @@ func replayable(req *fetch.Request) bool {
 // connect returns a connection for a call: an idle one, unless fresh is set, or
 // a new one.
 func (o *outbound) connect(c *call, fresh bool) (*outConn, error) {
+	if !fresh {
+		if conn := o.pool.take(c.to); conn != nil {
+			return conn, nil
+		}
+	}
 	ctx, cancel := context.WithTimeout(c.ctx, o.limits.ConnectTimeout)
 	defer cancel()
-	key := c.to.key()
-	conn, err := o.pool.get(ctx, key, fresh)
+	conn, err := o.pool.wait(ctx, c.to, fresh)
 	if err != nil {
 		if c.ctx.Err() != nil {
 			return nil, contextError(c.ctx)
 		}
-		return nil, o.fail(fmt.Sprintf("connect to %s: too many connections are open (%d)", c.name, o.limits.MaxConns), err)
+		return nil, o.fail(fmt.Sprintf("connect to %s: too many connections are open (%d)", c.name(), o.limits.MaxConns), err)
 	}
 	if conn != nil {
 		return conn, nil
@@ -199,9 +212,9 @@ func (o *outbound) connect(c *call, fresh bool) (*outConn, error) {
 		case errors.As(err, &refused):
 			return nil, err
 		}
-		return nil, o.fail(fmt.Sprintf("connect to %s: %s", c.name, reason(err)), err)
+		return nil, o.fail(fmt.Sprintf("connect to %s: %s", c.name(), reason(err)), err)
 	}
-	conn.key, conn.pool = key, o.pool
+	conn.key, conn.pool = c.to, o.pool
 	return conn, nil
 }
 
@@ -212,6 +225,9 @@ func (o *outbound) dial(ctx context.Context, c *call) (*outConn, error) {
 		return nil, err
 	}
 	conn := &outConn{Conn: raw, raw: raw}
+	if sc, ok := raw.(syscall.Conn); ok {
+		conn.sys, _ = sc.SyscallConn() // without it, what is pending is not seen
+	}
 	if c.to.tls {
 		cfg := o.tls
 		if cfg.ServerName == "" {

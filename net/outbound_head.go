@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -170,7 +171,7 @@ func (r *headReader) read(method string) (*responseHead, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &responseHead{length: -1}
+	h := &responseHead{length: -1, header: make(fetch.Header, 0, 512)}
 	minor, err := h.parseStatus(line)
 	if err != nil {
 		return nil, err
@@ -198,7 +199,9 @@ func (h *responseHead) parseStatus(line []byte) (minor byte, err error) {
 	if len(text) > 0 && text[0] != ' ' || !fetch.ValidValue(string(text)) {
 		return 0, errNoHTTP
 	}
-	h.text = string(bytes.Trim(text, " \t"))
+	if h.text = http.StatusText(h.status); h.text != string(bytes.Trim(text, " \t")) {
+		h.text = string(bytes.Trim(text, " \t"))
+	}
 	return line[7], nil
 }
 
@@ -256,7 +259,11 @@ func (f *fields) add(h *responseHead, name, value []byte) error {
 	if !fetch.ValidValue(string(value)) {
 		return errField
 	}
-	name = bytes.ToLower(name)
+	for i, c := range name {
+		if c >= 'A' && c <= 'Z' {
+			name[i] = c + 'a' - 'A'
+		}
+	}
 	switch string(name) {
 	case "connection":
 		f.connection = append(append(f.connection, value...), ',')
@@ -290,7 +297,8 @@ func (f *fields) addLength(h *responseHead, value string) error {
 		f.lengths++
 	}
 	if _, there := h.header.Get("content-length"); !there {
-		h.header.AddRaw([]byte("content-length"), strconv.AppendInt(nil, f.length, 10))
+		h.header = append(h.header, "content-length\n"...)
+		h.header = append(strconv.AppendInt(h.header, f.length, 10), '\n')
 	}
 	return nil
 }

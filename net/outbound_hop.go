@@ -16,6 +16,8 @@ import (
 const (
 	// requestPiece is how much of a request body is written at once.
 	requestPiece = 32 << 10
+	// maxKeptHead bounds the buffer for heads that a connection keeps.
+	maxKeptHead = 16 << 10
 	// smallRequest is the largest body in memory that is written together with
 	// the head, before anything is read: it fits into the system's buffers.
 	smallRequest = 16 << 10
@@ -73,7 +75,10 @@ func (h *hop) run() (*fetch.Response, error) {
 // left to a goroutine. That a connection takes no more is told by receive: the
 // server may have answered before.
 func (h *hop) send() {
-	head := appendRequestHead(make([]byte, 0, 1024), h.call)
+	head := appendRequestHead(h.conn.out[:0], h.call)
+	if cap(head) <= maxKeptHead {
+		h.conn.out = head
+	}
 	body := h.call.req.Body
 	if body == nil || body.Reader == nil && len(body.Inline) <= smallRequest {
 		if body != nil {
@@ -222,7 +227,6 @@ func (h *hop) accept(head *responseHead) *fetch.Response {
 	_ = h.conn.SetReadDeadline(time.Time{}) // a closed connection fails below
 	h.mu.Unlock()
 	resp := &fetch.Response{Status: head.status, StatusText: head.text, Header: head.header}
-	body := &outBody{h: h, head: head, left: head.length}
 	switch {
 	case h.call.method == "HEAD" || nullBody(head.status):
 		if head.chunked || head.length != 0 {
@@ -237,11 +241,9 @@ func (h *hop) accept(head *responseHead) *fetch.Response {
 		h.writer.Wait()
 		resp.Body = fetch.BytesBody(b)
 	case head.chunked:
-		body.r = httputil.NewChunkedReader(h.conn.br)
-		resp.Body = fetch.StreamBody(body, -1)
+		resp.Body = fetch.StreamBody(&outBody{h: h, head: head, left: -1, r: httputil.NewChunkedReader(h.conn.br)}, -1)
 	default:
-		body.r = h.conn.br
-		resp.Body = fetch.StreamBody(body, head.length)
+		resp.Body = fetch.StreamBody(&outBody{h: h, head: head, left: head.length, r: h.conn.br}, head.length)
 	}
 	return resp
 }
@@ -273,7 +275,7 @@ func (h *hop) release(head *responseHead) {
 		return
 	}
 	if h.settle(nil) {
-		h.conn.pool.putFor(h.conn, head.keep)
+		h.conn.pool.put(h.conn, head.keep)
 	}
 }
 
@@ -319,5 +321,5 @@ func (h *hop) describe(doing string, cause error) error {
 	case errors.As(cause, &own):
 		return own.describe(h.o.fail)
 	}
-	return h.o.fail(fmt.Sprintf("%s %s: %s", doing, h.call.name, reason(cause)), cause)
+	return h.o.fail(fmt.Sprintf("%s %s: %s", doing, h.call.name(), reason(cause)), cause)
 }

@@ -10,19 +10,11 @@ import (
 	"github.com/edge-runtime/edge/net/fetch"
 )
 
-// origin is a server as a URL names it.
+// origin is a server as a URL names it, and what connections are kept for.
 type origin struct {
 	host string // canonical
 	port uint16
 	tls  bool
-}
-
-// key names the connections that serve an origin.
-func (o origin) key() string {
-	if o.tls {
-		return "https://" + o.label()
-	}
-	return "http://" + o.label()
 }
 
 // label is the origin in error texts: "api.example.com:443".

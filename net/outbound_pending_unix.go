@@ -4,23 +4,18 @@ package edgenet
 
 import (
 	"errors"
-	"net"
 	"syscall"
 )
 
-// pending reports whether input of c waits to be read, and whether the peer has
-// ended the connection, without taking bytes from it. A connection without a
+// pending reports whether input of a connection waits to be read, and whether
+// the peer has ended it, without taking bytes from it. A connection without a
 // descriptor shows neither.
-func pending(c net.Conn) (waits, gone bool) {
-	sc, ok := c.(syscall.Conn)
-	if !ok {
+func pending(raw syscall.RawConn) (waits, gone bool) {
+	if raw == nil {
 		return false, false
 	}
-	raw, err := sc.SyscallConn()
-	if err != nil {
-		return false, true
-	}
 	n := 0
+	var err error
 	ctl := raw.Control(func(fd uintptr) {
 		var b [1]byte
 		n, _, err = syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)

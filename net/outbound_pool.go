@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -21,7 +22,9 @@ type outConn struct {
 	net.Conn          // what is spoken on: raw, or TLS over it
 	raw      net.Conn // what is closed: no goodbye that could block
 	br       *bufio.Reader
-	key      string
+	sys      syscall.RawConn // nil: it has no descriptor
+	out      []byte          // where heads of requests are written
+	key      origin
 	pool     *connPool
 	reused   bool
 	idleFrom time.Time
@@ -37,7 +40,7 @@ func (c *outConn) usable() bool {
 	if c.br.Buffered() > 0 {
 		return false
 	}
-	waits, gone := pending(c.raw)
+	waits, gone := pending(c.sys)
 	switch {
 	case gone:
 		return false
@@ -61,7 +64,7 @@ type connPool struct {
 	idleTimeout  time.Duration
 
 	mu      sync.Mutex            // guards the fields below
-	idle    map[string][]*outConn // by key, the one used last at the end
+	idle    map[origin][]*outConn // by key, the one used last at the end
 	open    int                   // places taken: idle, in use, being connected
 	waiters list.List             // of *connWaiter, first come first served
 	sweeper *time.Timer           // runs while connections are idle
@@ -70,30 +73,32 @@ type connPool struct {
 
 // connWaiter waits for a connection, or for a place to make one (nil).
 type connWaiter struct {
-	key   string
+	key   origin
 	fresh bool
 	ready chan *outConn // holds one
 }
 
 func newConnPool(l OutboundLimits) *connPool {
-	return &connPool{max: l.MaxConns, maxIdle: l.MaxIdlePerHost, idleTimeout: l.IdleTimeout, idle: map[string][]*outConn{}}
+	return &connPool{max: l.MaxConns, maxIdle: l.MaxIdlePerHost, idleTimeout: l.IdleTimeout, idle: map[origin][]*outConn{}}
 }
 
-// get returns an idle connection, or nil when the caller now owns a place to
-// make one: it gives the connection or the place back with put, drop or free.
-// fresh asks for a place.
-func (p *connPool) get(ctx context.Context, key string, fresh bool) (*outConn, error) {
-	for !fresh {
-		c := p.pop(key)
-		if c == nil {
-			break
-		}
+// take returns an idle connection that can be used, or nil. The caller gives it
+// back with put or drop.
+func (p *connPool) take(key origin) *outConn {
+	for c := p.pop(key); c != nil; c = p.pop(key) {
 		if c.usable() {
 			c.reused = true
-			return c, nil
+			return c
 		}
 		p.drop(c)
 	}
+	return nil
+}
+
+// wait returns nil when the caller now owns a place to make a connection, which
+// it gives back with free; or a connection that came free meanwhile, unless
+// fresh is set.
+func (p *connPool) wait(ctx context.Context, key origin, fresh bool) (*outConn, error) {
 	p.mu.Lock()
 	if p.open < p.max {
 		p.open++
@@ -123,7 +128,7 @@ func (p *connPool) get(ctx context.Context, key string, fresh bool) (*outConn, e
 	select {
 	case c := <-w.ready: // it came meanwhile
 		if c != nil {
-			p.put(c)
+			p.put(c, 0)
 		} else {
 			p.free()
 		}
@@ -133,7 +138,7 @@ func (p *connPool) get(ctx context.Context, key string, fresh bool) (*outConn, e
 }
 
 // pop takes the connection of a key that was used last.
-func (p *connPool) pop(key string) *outConn {
+func (p *connPool) pop(key origin) *outConn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	conns := p.idle[key]
@@ -170,10 +175,8 @@ func (p *connPool) oldestLocked() *outConn {
 }
 
 // put gives back a connection that can serve another call; keep, when above 0,
-// is how long its server promised to keep it.
-func (p *connPool) put(c *outConn) { p.putFor(c, 0) }
-
-func (p *connPool) putFor(c *outConn, keep time.Duration) {
+// is how long its server keeps it.
+func (p *connPool) put(c *outConn, keep time.Duration) {
 	p.mu.Lock()
 	if e := p.waiters.Front(); e != nil {
 		w := p.waiters.Remove(e).(*connWaiter)
@@ -233,7 +236,7 @@ func (p *connPool) sweep() {
 	p.mu.Lock()
 	for _, conns := range p.idle {
 		for _, c := range conns {
-			if _, gone := pending(c.raw); gone || !now.Before(c.idleTill) {
+			if _, gone := pending(c.sys); gone || !now.Before(c.idleTill) {
 				dead = append(dead, c)
 			}
 		}

@@ -143,6 +143,71 @@ func TestIdleConnectionThatTheServerClosedIsNotUsed(t *testing.T) {
 	}
 }
 
+// secretive is a layer over a connection that keeps what it reads to itself, as
+// TLS does with session tickets.
+type secretive struct{ net.Conn }
+
+func (s secretive) Read(p []byte) (int, error) {
+	for {
+		if _, err := s.Conn.Read(p); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func TestUsable(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		layered bool
+		server  func(c *peerConn)
+		want    bool
+	}{
+		{"nothing has come", false, func(*peerConn) {}, true},
+		{"nothing has come over TLS", true, func(*peerConn) {}, true},
+		{"unasked bytes", false, func(c *peerConn) { c.say("x") }, false},
+		{"a message of TLS's own", true, func(c *peerConn) { c.say("x") }, true},
+		{"the end", false, func(c *peerConn) { _ = c.Close() }, false},
+		{"the end over TLS", true, func(c *peerConn) { _ = c.Close() }, false},
+		{"a message and the end", true, func(c *peerConn) { c.say("x"); _ = c.Close() }, false},
+		{"a reset", false, func(c *peerConn) { _ = c.Conn.(*net.TCPConn).SetLinger(0); _ = c.Close() }, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			connected, done, checked := make(chan struct{}), make(chan struct{}), make(chan struct{})
+			p := servePeer(t, func(c *peerConn) {
+				<-connected
+				tt.server(c)
+				close(done)
+				<-checked
+			})
+			defer close(checked)
+			n := reach(t)
+			to, _, _, err := splitURL(p.url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := n.outbound.dial(t.Context(), &call{to: to})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.kill()
+			if tt.layered {
+				c.Conn = secretive{c.raw}
+				c.br = newConnReader(c.Conn)
+			}
+			close(connected)
+			await(t, done, "the server")
+			for range 2 {
+				if got := c.usable(); got != tt.want {
+					t.Errorf("usable is %v, want %v", got, tt.want)
+				}
+			}
+		})
+	}
+}
+
 func TestIdleConnectionsEnd(t *testing.T) {
 	// The server says for how long it keeps a connection.
 	for keep, want := range map[string]time.Duration{"": 20 * time.Second, "Keep-Alive: timeout=11\r\n": 10 * time.Second, "Keep-Alive: timeout=600\r\n": 20 * time.Second} {

@@ -75,7 +75,8 @@ type Server struct {
 	watcher *watcher
 	log     *slog.Logger
 
-	draining atomic.Bool
+	draining atomic.Bool // accepts no more; responses are the last of their connection
+	gentle   atomic.Bool // while draining: idle connections are left alone
 	closing  atomic.Bool
 
 	mu        sync.Mutex // guards the fields below
@@ -290,7 +291,7 @@ func (s *Server) connState(nc net.Conn, state fasthttp.ConnState) {
 		_ = c.SetReadDeadline(c.endExchange().Add(s.cfg.IdleTimeout)) // only notes it
 		c.linger = false
 		c.state.CompareAndSwap(connActive, connIdle)
-		if s.draining.Load() {
+		if s.draining.Load() && !s.gentle.Load() {
 			s.closeIdle(c)
 		}
 	}
@@ -311,6 +312,22 @@ func (s *Server) Addrs() []net.Addr {
 // closes the server. When ctx ends first, what is left is answered with
 // load_shed or cut, and the error says how many requests that were.
 func (s *Server) Drain(ctx context.Context) error {
+	s.gentle.Store(false)
+	return s.drain(ctx, true)
+}
+
+// Retire stops accepting and lets every connection end in its own time: one that
+// is idle may bring one more request, and the response says that it is the last.
+// So no client meets a connection that closes under its request, which Drain
+// cannot promise. It returns when all have ended; when ctx ends first, it is as
+// with Drain, which may be called meanwhile. Close the listeners and wait for
+// Serve before, or a connection that was just accepted is closed.
+func (s *Server) Retire(ctx context.Context) error {
+	s.gentle.Store(true)
+	return s.drain(ctx, false)
+}
+
+func (s *Server) drain(ctx context.Context, closeIdle bool) error {
 	s.stopAccepting()
 	s.mu.Lock()
 	conns := make([]*conn, 0, len(s.conns))
@@ -325,6 +342,9 @@ func (s *Server) Drain(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	for _, c := range conns {
+		if !closeIdle {
+			break
+		}
 		if c.state.Load() == connNew {
 			// A client that has just connected is about to send its request.
 			c.capRead(time.Now().Add(min(time.Second, s.cfg.HeaderTimeout)))

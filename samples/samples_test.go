@@ -34,8 +34,10 @@ type request struct {
 	Path    string
 	Headers map[string]string
 	Body    string
-	Repeat  int
-	Want    want
+	// BodySize sends that many bytes in place of Body.
+	BodySize int
+	Repeat   int
+	Want     want
 }
 
 type want struct {
@@ -45,6 +47,8 @@ type want struct {
 	Contains []string
 	JSON     json.RawMessage
 	Absent   []string
+	// Cut wants a body that ends before its end.
+	Cut bool
 }
 
 // TestSamples serves each sample and asks it what its expect.json says.
@@ -127,7 +131,11 @@ func (r request) run(base string) error {
 	if method == "" {
 		method = "GET"
 	}
-	req, err := http.NewRequest(method, strings.TrimSuffix(base, "/")+r.Path, strings.NewReader(r.Body))
+	sent := r.Body
+	if r.BodySize > 0 {
+		sent = strings.Repeat("x", r.BodySize)
+	}
+	req, err := http.NewRequest(method, strings.TrimSuffix(base, "/")+r.Path, strings.NewReader(sent))
 	if err != nil {
 		return err
 	}
@@ -144,8 +152,8 @@ func (r request) run(base string) error {
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return fmt.Errorf("read body: %w", err)
+	if cut := err != nil; cut != r.Want.Cut {
+		return fmt.Errorf("read body: %v after %q, want it cut: %t", err, body, r.Want.Cut)
 	}
 	return r.Want.check(resp, body)
 }

@@ -20,6 +20,10 @@ type Options struct {
 	// faster in memory-bound Wasm, but a process then has room for 126 memories,
 	// which one tenant can take. For trusted Wasm only.
 	WasmTraps bool
+	// JumpOnFatal leaves a slice in which V8 gave up, which then ends with
+	// StatusFatal and a thread that lives on. Without it the thread is kept for
+	// good, and EngineHost.Fatal says so. The first engine of a process decides.
+	JumpOnFatal bool
 	// DomainToASCII is UTS #46 for the URL parser: the ASCII form of a domain that
 	// is not plain ASCII, or an error. nil refuses such domains.
 	DomainToASCII func(domain string) (string, error)

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "contain.h"
 #include "isolate.h"
 #include "v8.h"
 #include "value.h"
@@ -123,10 +124,15 @@ struct edge_instance {
   int32_t sync_kind = 0;
   std::vector<uint8_t> sync_result;
 
+  bool dead = false;          // V8 gave up: only to be disposed of
+  std::string fatal;          // what it said
   bool heap_hit = false;      // the heap limit was reached
   bool heap_raised = false;   // its one extension was given
   bool last_slice_long = true;
   uint32_t slices = 0;
+
+  // A collection is under way, with the help of other threads.
+  std::atomic<bool> collecting{false};
 
   // Shared with Probe and Terminate; guarded by mu.
   std::mutex mu;
@@ -140,6 +146,19 @@ struct edge_instance {
   int64_t probe_cpu = 0;
   std::atomic<uint32_t> invocation{0};   // whose event runs
   std::atomic<int64_t> event_mono{0};    // when it began
+
+  // Lets go of everything in the heap.
+  void ResetHandles() {
+    handlers.clear();
+    builtins.clear();
+    unhandled.Reset();
+    dom_exception.Reset();
+    promises.clear();
+    modules.clear();
+    unbound.clear();
+    rejections.clear();
+    context.Reset();
+  }
 
   static edge_instance* Of(v8::Isolate* iso) {
     return static_cast<edge_instance*>(iso->GetData(0));
@@ -189,9 +208,6 @@ v8::MaybeLocal<v8::Promise> ImportDynamically(
 void InitImportMeta(v8::Local<v8::Context> ctx, v8::Local<v8::Module> module,
                     v8::Local<v8::Object> meta);
 
-// The handlers for fatal errors, for CreateParams and V8::SetFatalErrorHandler.
-void OnFatal(const char* location, const char* message);
-void OnOOM(const char* location, const v8::OOMDetails& details);
 // The instance whose slice runs on this thread, null outside.
 extern thread_local edge_instance* current;
 

@@ -14,7 +14,7 @@ constexpr int64_t kLongSlice = 1000000;  // 1 ms, in ns
 constexpr uint32_t kMemoryEvery = 64;    // slices between two readings
 
 enum EventKind : uint8_t { kCall = 1, kResolve = 2, kReject = 3 };
-enum Status : int32_t { kOK = 0, kTerminated = 1, kHeapLimit = 2 };
+enum Status : int32_t { kOK = 0, kTerminated = 1, kHeapLimit = 2, kFatal = 3 };
 
 // Enters an isolate and its context for the length of a C++ frame. Isolate
 // thread only.
@@ -220,6 +220,37 @@ void BeginSlice(edge_instance* inst) {
   inst->probe_cpu = 0;
 }
 
+// Charges the time since the last event to the one that ends.
+void ChargeEvent(edge_instance* inst, int64_t now) {
+  int64_t began = inst->event_mono.load(std::memory_order_relaxed);
+  inst->times.push_back({inst->invocation.load(std::memory_order_relaxed), now - began});
+  inst->event_mono.store(now, std::memory_order_relaxed);
+}
+
+// Delivers the events and reports whether the last one was terminated.
+bool RunBatch(edge_instance* inst, v8::Local<v8::Context> ctx, const uint8_t* batch, size_t len,
+              edge_slice_result* result) {
+  auto iso = inst->iso;
+  Runner run(inst, ctx);
+  Reader in(batch, len);
+  while (!in.done() && !run.terminated()) {
+    result->events++;
+    run.Event(&in);
+    for (int rounds = 0; !run.terminated() && rounds < 16; rounds++) {
+      run.Checkpoint();
+      result->jobs_lost = run.terminated();
+      if (run.terminated() || !run.Report()) break;
+    }
+    ChargeEvent(inst, MonoNanos());
+  }
+  if (run.terminated()) return true;
+  iso->SetContinuationPreservedEmbedderData(v8::Undefined(iso));
+  bool pumped = false;
+  while (v8::platform::PumpMessageLoop(PlatformOfProcess(), iso)) pumped = true;
+  if (pumped) run.Checkpoint();
+  return run.terminated();
+}
+
 // CPU time since the slice began. mu is held.
 int64_t SliceCPULocked(edge_instance* inst, int64_t now) {
   int64_t cpu = CPUNanos(inst->clock);
@@ -230,6 +261,36 @@ int64_t SliceCPULocked(edge_instance* inst, int64_t now) {
     inst->probe_cpu = cpu;
   }
   return (inst->probe_mono - inst->start_mono) + (cpu - inst->probe_cpu);
+}
+
+// Closes the slice to Terminate and Probe, and reports whether it was to end.
+bool EndSlice(edge_instance* inst, edge_slice_result* result) {
+  int64_t now = MonoNanos();
+  inst->last_slice_long = now - inst->start_mono >= kLongSlice;
+  bool wanted;
+  {
+    std::lock_guard<std::mutex> lock(inst->mu);
+    if (inst->last_slice_long || inst->start_cpu != 0 || inst->terminate_requested)
+      result->cpu_nanos = SliceCPULocked(inst, now);
+    inst->running = false;
+    wanted = inst->terminate_requested || inst->heap_hit;
+    inst->terminate_requested = false;
+  }
+  return wanted;
+}
+
+// Drops what a killed script left in the queue, or it would run in the next
+// request; the second Cancel is for a queue that was empty.
+void DropJobs(edge_instance* inst) {
+  auto iso = inst->iso;
+  iso->CancelTerminateExecution();
+  iso->TerminateExecution();
+  {
+    v8::TryCatch caught(iso);
+    iso->PerformMicrotaskCheckpoint();
+  }
+  iso->CancelTerminateExecution();
+  inst->rejections.clear();
 }
 
 }  // namespace
@@ -292,6 +353,16 @@ void InstallHooks(edge_instance* inst) {
   inst->iso->SetHostImportModuleDynamicallyCallback(ImportDynamically);
   inst->iso->SetHostInitializeImportMetaObjectCallback(InitImportMeta);
   inst->iso->AddNearHeapLimitCallback(NearHeapLimit, inst);
+  inst->iso->AddGCPrologueCallback(
+      [](v8::Isolate*, v8::GCType, v8::GCCallbackFlags, void* data) {
+        static_cast<edge_instance*>(data)->collecting.store(true, std::memory_order_relaxed);
+      },
+      inst);
+  inst->iso->AddGCEpilogueCallback(
+      [](v8::Isolate*, v8::GCType, v8::GCCallbackFlags, void* data) {
+        static_cast<edge_instance*>(data)->collecting.store(false, std::memory_order_relaxed);
+      },
+      inst);
 }
 
 }  // namespace edge
@@ -360,63 +431,30 @@ void edge_isolate_slice(edge_instance* inst, const uint8_t* batch, size_t len,
   *result = {};
   inst->out.Clear();
   inst->times.clear();
-  BeginSlice(inst);
-  int64_t began = inst->start_mono, last = began;
   bool terminated = false;
-  {
+  if (!inst->dead) {
+    BeginSlice(inst);
     Enter enter(inst);
-    auto iso = inst->iso;
-    Runner run(inst, enter.context());
-    Reader in(batch, len);
-    while (!in.done() && !run.terminated()) {
-      run.Event(&in);
-      result->events++;
-      for (int rounds = 0; !run.terminated() && rounds < 16; rounds++) {
-        run.Checkpoint();
-        result->jobs_lost = run.terminated();
-        if (run.terminated() || !run.Report()) break;
-      }
-      int64_t now = MonoNanos();
-      inst->times.push_back({inst->invocation.load(std::memory_order_relaxed), now - last});
-      inst->event_mono.store(now, std::memory_order_relaxed);
-      last = now;
-    }
-    if (!run.terminated()) {
-      iso->SetContinuationPreservedEmbedderData(v8::Undefined(iso));
-      bool pumped = false;
-      while (v8::platform::PumpMessageLoop(PlatformOfProcess(), iso)) pumped = true;
-      if (pumped) run.Checkpoint();
-    }
-    int64_t now = MonoNanos();
-    bool is_long = now - began >= kLongSlice;
-    {
-      std::lock_guard<std::mutex> lock(inst->mu);
-      if (is_long || inst->start_cpu != 0) result->cpu_nanos = SliceCPULocked(inst, now);
-      inst->running = false;
-      terminated = run.terminated() || inst->terminate_requested || inst->heap_hit;
-      inst->terminate_requested = false;
-    }
-    inst->last_slice_long = is_long;
-    if (terminated) {
-      // Drop what the killed script left in the queue, or it would run in the
-      // next request; the second Cancel is for a queue that was empty.
-      iso->CancelTerminateExecution();
-      iso->TerminateExecution();
-      {
-        v8::TryCatch caught(iso);
-        iso->PerformMicrotaskCheckpoint();
-      }
-      iso->CancelTerminateExecution();
-      inst->rejections.clear();
-    }
-    if (is_long || inst->slices++ % kMemoryEvery == 0) {
+    bool alive = Guarded([&] { terminated = RunBatch(inst, enter.context(), batch, len, result); });
+    // The event that was cut short.
+    if (inst->times.size() < result->events) ChargeEvent(inst, MonoNanos());
+    terminated = EndSlice(inst, result) || terminated;
+    if (alive && terminated) alive = Guarded([inst] { DropJobs(inst); });
+    if (!alive) {
+      inst->dead = true;
+      inst->fatal = LastFatal();
+    } else if (inst->last_slice_long || inst->slices++ % kMemoryEvery == 0) {
       ReadMemory(inst, &result->memory);
       result->memory_read = true;
-    } else {
-      result->memory.buffers = inst->alloc->used();
     }
+    if (!result->memory_read) result->memory.buffers = inst->alloc->used();
   }
-  result->status = inst->heap_hit ? kHeapLimit : terminated ? kTerminated : kOK;
+  result->status = inst->dead       ? kFatal
+                   : inst->heap_hit ? kHeapLimit
+                   : terminated     ? kTerminated
+                                    : kOK;
+  result->fatal = inst->fatal.data();
+  result->fatal_len = inst->fatal.size();
   result->commands = inst->out.data();
   result->commands_len = inst->out.size();
   result->times = inst->times.data();
@@ -445,35 +483,40 @@ void edge_isolate_probe(edge_instance* inst, edge_probe* out) {
 }
 
 void edge_isolate_idle(edge_instance* inst) {
+  if (inst->dead) return;
   edge::Enter enter(inst);
-  inst->iso->LowMemoryNotification();
-  while (v8::platform::PumpMessageLoop(edge::PlatformOfProcess(), inst->iso)) {
-  }
+  inst->dead = !edge::Guarded([inst] {
+    inst->iso->LowMemoryNotification();
+    while (v8::platform::PumpMessageLoop(edge::PlatformOfProcess(), inst->iso)) {
+    }
+  });
 }
 
 void edge_isolate_memory(edge_instance* inst, edge_memory* out) {
+  *out = {};
+  if (inst->dead) return;
   edge::Enter enter(inst);
   edge::ReadMemory(inst, out);
 }
 
-void edge_isolate_free(edge_instance* inst) {
-  auto iso = inst->iso;
-  {
-    v8::Locker locker(iso);
-    v8::Isolate::Scope isolate_scope(iso);
-    inst->handlers.clear();
-    inst->builtins.clear();
-    inst->unhandled.Reset();
-    inst->dom_exception.Reset();
-    inst->promises.clear();
-    inst->modules.clear();
-    inst->unbound.clear();
-    inst->rejections.clear();
-    inst->context.Reset();
-  }
-  v8::platform::NotifyIsolateShutdown(edge::PlatformOfProcess(), iso);
-  iso->Dispose();
-  delete inst;
+bool edge_isolate_free(edge_instance* inst) {
+  auto previous = edge::current;
+  edge::current = inst;
+  // Even the end of an isolate in which V8 gave up may fail; it is left as it is
+  // then.
+  bool freed = edge::Guarded([inst] {
+    auto iso = inst->iso;
+    {
+      v8::Locker locker(iso);
+      v8::Isolate::Scope isolate_scope(iso);
+      inst->ResetHandles();
+    }
+    v8::platform::NotifyIsolateShutdown(edge::PlatformOfProcess(), iso);
+    iso->Dispose();
+  });
+  edge::current = previous;
+  if (freed) delete inst;
+  return freed;
 }
 
 void edge_isolate_sync_result(edge_instance* inst, int32_t kind, const uint8_t* data,

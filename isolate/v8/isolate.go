@@ -69,6 +69,9 @@ func (in *instance) Slice(batch []byte) isolate.SliceResult {
 		CPUNanos: int64(r.cpu_nanos),
 		Memory:   memory(&r.memory),
 	}
+	if out.Status == isolate.StatusFatal {
+		out.Fatal = C.GoStringN(r.fatal, C.int(r.fatal_len))
+	}
 	if r.commands_len > 0 {
 		out.Commands = unsafe.Slice((*byte)(unsafe.Pointer(r.commands)), int(r.commands_len))
 	}
@@ -112,10 +115,13 @@ func (in *instance) Close() error {
 	if in.c == nil {
 		return nil
 	}
-	C.edge_isolate_free(in.c)
+	freed := bool(C.edge_isolate_free(in.c))
 	in.c = nil
-	in.handle.Delete()
 	in.engine.live.Add(-1)
+	if !freed {
+		return errors.New("close isolate: V8 gave up, its memory is lost")
+	}
+	in.handle.Delete()
 	return nil
 }
 

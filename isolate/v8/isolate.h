@@ -88,6 +88,8 @@ typedef struct {
   size_t commands_len;
   const edge_event_time* times;  // likewise
   size_t times_len;
+  const char* fatal;  // what V8 said, for status fatal; likewise
+  size_t fatal_len;
   int64_t cpu_nanos;
   edge_memory memory;
 } edge_slice_result;
@@ -107,7 +109,7 @@ edge_instance* edge_isolate_new(edge_snapshot* s, int64_t heap_bytes,
 // Attaches the program that native_import_main loads; p outlives inst.
 void edge_isolate_set_program(edge_instance* inst, edge_program* p);
 // Runs one slice; see isolate.Isolate. `batch` is borrowed for the call. One
-// thread at a time. Does not return when V8 gave up.
+// thread at a time. When V8 gave up, returns status fatal, or never.
 void edge_isolate_slice(edge_instance* inst, const uint8_t* batch, size_t len,
                         edge_slice_result* result);
 // Any thread. Stops the slice `serial` (0: whichever runs) and reports whether
@@ -118,8 +120,9 @@ void edge_isolate_probe(edge_instance* inst, edge_probe* out);
 // Isolate thread, between slices.
 void edge_isolate_idle(edge_instance* inst);
 void edge_isolate_memory(edge_instance* inst, edge_memory* out);
-// Isolate thread, last call.
-void edge_isolate_free(edge_instance* inst);
+// Isolate thread, last call. False when V8 failed at it: then the isolate is
+// leaked.
+bool edge_isolate_free(edge_instance* inst);
 // Live ArrayBuffer bytes of the process, pooled ones included; for leak tests.
 int64_t edge_isolate_live(void);
 

@@ -7,7 +7,6 @@
 
 #include <string>
 
-#include "export.h"
 #include "instance.h"
 #include "libplatform/libplatform.h"
 #include "v8-wasm-trap-handler-posix.h"
@@ -25,18 +24,6 @@ namespace {
 v8::Platform* g_platform = nullptr;
 struct sigaction g_previous_segv;
 
-// Tells Go, then keeps the thread for good: V8's state on it is undefined, and
-// unwinding is no supported way out.
-[[noreturn]] void Park(const char* location, const char* message) {
-  edge_instance* inst = current;
-  if (inst == nullptr) {
-    if (auto iso = v8::Isolate::TryGetCurrent()) inst = edge_instance::Of(iso);
-  }
-  edge_go_fatal(inst ? inst->host : 0, const_cast<char*>(location ? location : ""),
-                const_cast<char*>(message ? message : ""));
-  for (;;) pause();
-}
-
 void OnSegv(int sig, siginfo_t* info, void* context) {
   if (v8::TryHandleWebAssemblyTrapPosix(sig, info, context)) return;
   if (g_previous_segv.sa_flags & SA_SIGINFO) {
@@ -49,12 +36,6 @@ void OnSegv(int sig, siginfo_t* info, void* context) {
 }
 
 }  // namespace
-
-void OnFatal(const char* location, const char* message) { Park(location, message); }
-
-void OnOOM(const char* location, const v8::OOMDetails& details) {
-  Park(location, details.detail ? details.detail : "out of memory");
-}
 
 v8::Platform* PlatformOfProcess() { return g_platform; }
 
@@ -72,13 +53,14 @@ int64_t CPUNanos(clockid_t clock) {
 
 }  // namespace edge
 
-void edge_platform_init(const char* flags, size_t flags_len, int workers) {
+void edge_platform_init(const char* flags, size_t flags_len, int workers, bool jump) {
+  if (jump) edge::EnableJumps();
   v8::V8::SetFlagsFromString(flags, flags_len);
   edge::g_platform = v8::platform::NewDefaultPlatform(workers).release();
   v8::V8::InitializePlatform(edge::g_platform);
   v8::V8::Initialize();
   v8::V8::SetFatalErrorHandler([](const char* file, int, const char* message) {
-    edge::Park(file, message);
+    edge::OnFatal(file, message);
   });
 }
 

@@ -10,8 +10,10 @@ extern "C" {
 #endif
 
 // Starts V8 once for the process. `flags` (borrowed) are V8 command line flags
-// separated by spaces. Any thread; not twice.
-void edge_platform_init(const char* flags, size_t flags_len, int workers);
+// separated by spaces. `jump` leaves a slice in which V8 gave up instead of
+// keeping its thread. Any thread; not twice.
+void edge_platform_init(const char* flags, size_t flags_len, int workers,
+                        bool jump);
 
 // Installs a SIGSEGV handler that turns out-of-bounds accesses of Wasm code into
 // traps and hands every other fault to the handler that was there (Go's). Before

@@ -107,9 +107,6 @@ bool Evaluate(v8::Isolate* iso, v8::Local<v8::Context> ctx, const std::string& n
       v8::String::Utf8Value s(iso, reason);
       *why += *s ? *s : "rejected";
     }
-    auto msg = v8::Exception::CreateMessage(iso, reason);
-    *why += " (" + ToUTF8(iso, msg->GetScriptResourceName()) + ":" +
-            std::to_string(msg->GetLineNumber(ctx).FromMaybe(0)) + ")";
     return false;
   }
   if (promise->State() == v8::Promise::kPending) {

@@ -38,6 +38,7 @@ import { TransformStream, TransformStreamDefaultController } from "edge:streams_
 import { WritableStream, WritableStreamDefaultController, WritableStreamDefaultWriter } from "edge:streams_writable";
 import { registerInterface, structuredClone } from "edge:structured_clone";
 import { clearInterval, clearTimeout, queueMicrotask, setInterval, setTimeout } from "edge:timers";
+import { installUint8Array } from "edge:uint8array";
 import { URL, URLSearchParams } from "edge:url";
 
 const { Atomics, ObjectSetPrototypeOf, ReflectDeleteProperty, ReflectOwnKeys, globalThis: global } = primordials;
@@ -143,4 +144,5 @@ function removeShared() {
 }
 
 exposeAll();
+installUint8Array();
 removeShared();

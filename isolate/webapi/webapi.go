@@ -1,3 +1,8 @@
+// Package webapi is the web platform that workers see, written from the
+// standards: one JavaScript file per standard, baked into the start-up snapshot,
+// and beside it a Go file of the same name with its ops. It holds the Fetcher of
+// workers too, which turns requests into events. It knows no engine, no sockets
+// and no binding kind.
 package webapi
 
 import (
