@@ -120,8 +120,9 @@ func (in *Instance) Log(level string, invocation uint32, text string) {
 	w.cfg.Console(rec)
 }
 
-// SetTimer asks for the "timer" event after a delay in milliseconds.
-func (in *Instance) SetTimer(ms float64) {
+// SetTimer asks for the "timer" event, on behalf of an invocation, after a delay in
+// milliseconds.
+func (in *Instance) SetTimer(ms float64, invocation uint32) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.state >= closed {
@@ -135,7 +136,7 @@ func (in *Instance) SetTimer(ms float64) {
 		return
 	}
 	d := time.Duration(min(ms, maxTimerMillis) * float64(time.Millisecond))
-	in.timerAt = in.r.clock() + int64(d)
+	in.timerAt, in.timerFor = in.r.clock()+int64(d), invocation
 	if in.timer == nil {
 		in.timer = time.AfterFunc(d, in.timerFired)
 	} else {
@@ -154,8 +155,14 @@ func (in *Instance) timerFired() {
 		return
 	}
 	in.timerAt = 0
+	id := in.timerFor
+	_, cut := in.cut[id]
+	if in.invocations[id] == nil || cut {
+		id = 0 // others wait for the same wake-up
+	}
 	if h, ok := in.r.engine.Handler("timer"); ok {
-		in.fill.call(h, 0, nil, nil)
+		in.fill.call(h, id, nil, nil)
+		in.fill.marks[len(in.fill.marks)-1].shared = true
 	}
 	run := in.wakeLocked()
 	in.mu.Unlock()

@@ -93,6 +93,47 @@ func TestCPUOfTimersIsLimited(t *testing.T) {
 	})
 }
 
+// Timers are charged to the request that set them, however many others begin
+// meanwhile, and end it alone.
+func TestTimersAreChargedToTheirRequest(t *testing.T) {
+	wakes := 0
+	script := enginefake.Script{
+		"fetch": func(c *enginefake.Ctx, args []op.Value) {
+			switch {
+			case len(args) == 0:
+				hello(c, nil)
+			case args[0].IsNullish():
+				c.SetTimer(time.Millisecond)
+			default:
+				c.Async("op_gate", func(c *enginefake.Ctx, _ op.Value, _ *op.Error) { hello(c, nil) }, op.String("gate"))
+			}
+		},
+		"timer": func(c *enginefake.Ctx, _ []op.Value) {
+			if wakes++; c.Invocation() != 0 {
+				c.SetTimer(time.Millisecond)
+				c.Charge(10 * time.Millisecond)
+			}
+		},
+	}
+	run(t, setup{scripts: map[string]enginefake.Script{"w": script}}, func(t *testing.T, b *bench) {
+		w := b.worker("w", limits(func(l *isolate.Limits) { l.CPU = 50 * time.Millisecond }))
+		burns, waits := invoke(w, args(op.Null)), invoke(w, args(op.String("waits")))
+		for range 20 {
+			time.Sleep(time.Millisecond)
+			wantOK(t, invoke(w))
+		}
+		wantFailure(t, burns, outcome.CPUExceeded, "limits.cpu")
+		if got := burns.CPU(); got != 60*time.Millisecond {
+			t.Errorf("it was charged %v", got)
+		}
+		if wakes != 7 {
+			t.Errorf("the timer was due %d times, want one more than the limit allowed: others wait for it, too", wakes)
+		}
+		b.gates.open("gate")
+		wantOK(t, waits)
+	})
+}
+
 // The client is answered when the decision falls, not when the engine obeys.
 func TestClientDoesNotWaitForTheEngine(t *testing.T) {
 	var release chan struct{}

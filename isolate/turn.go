@@ -50,7 +50,7 @@ func (in *Instance) gather() (batch []byte, any bool) {
 	if in.run.left() == 0 {
 		in.run, in.fill = in.fill, in.run
 		if len(in.cut) > 0 {
-			in.run.keep(func(k mark) bool { _, cut := in.cut[k.invocation]; return !cut })
+			in.run.keep(func(k mark) bool { _, cut := in.cut[k.invocation]; return !cut || k.shared })
 		}
 		for n := min(in.startableLocked(), max(1, quota-in.run.left())); n > 0; n-- {
 			if v := in.nextStartLocked(); v.startLocked() {

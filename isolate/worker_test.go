@@ -209,8 +209,8 @@ func TestTimers(t *testing.T) {
 			c.SetTimer(20 * time.Millisecond) // replaces the first
 		},
 		"timer": func(c *enginefake.Ctx, _ []op.Value) {
-			if c.Invocation() != 0 {
-				panic("a timer is of no invocation")
+			if c.Invocation() == 0 {
+				panic("a timer is of the invocation that set it")
 			}
 			if fired = append(fired, time.Since(began)); len(fired) == 1 {
 				c.SetTimer(5 * time.Millisecond)

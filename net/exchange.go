@@ -163,7 +163,7 @@ func (ex *exchange) readHead(h *fasthttp.RequestHeader) *outcome.Failure {
 		// https://fetch.spec.whatwg.org/#forbidden-method
 		return outcome.Failf(outcome.BadRequest, "method %s is not served", method)
 	}
-	return nil
+	return checkHops(&ex.req)
 }
 
 // idLen is the length of a request id.

@@ -65,10 +65,12 @@ func appendLoop(dst []byte, req *fetch.Request) []byte {
 	return append(strconv.AppendInt(dst, int64(req.Hops+1), 10), "\r\n"...)
 }
 
-// checkHops refuses a request that has come too far to go on.
-func checkHops(req *fetch.Request) error {
-	if req.Hops < fetch.MaxHops {
+// checkHops refuses a request that has come too far. Its sender gets a response
+// and hands it back along the way, where an error of its own would be an exception
+// of the worker that asked.
+func checkHops(req *fetch.Request) *outcome.Failure {
+	if req.Hops <= fetch.MaxHops {
 		return nil
 	}
-	return outcome.Failf(outcome.LoopDetected, "the request passed through %d services", fetch.MaxHops)
+	return outcome.Failf(outcome.LoopDetected, "the request came through more than %d services", fetch.MaxHops)
 }

@@ -149,10 +149,6 @@ func (c *call) name() string {
 // do runs one call. It closes the request's body when it fails; otherwise the
 // response's body does.
 func (o *outbound) do(c *call) (*fetch.Response, error) {
-	if err := checkHops(c.req); err != nil {
-		_ = c.req.Body.Close() // the refusal says more
-		return nil, err
-	}
 	for fresh := false; ; fresh = true {
 		conn, err := o.connect(c, fresh)
 		if err != nil {

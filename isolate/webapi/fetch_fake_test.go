@@ -83,7 +83,7 @@ func (w *fakeInstance) Emit(handler string, invocation uint32, _ ...op.Value) {
 
 func (w *fakeInstance) Resources() *op.Table     { return &w.table }
 func (w *fakeInstance) Context() context.Context { return w.ctx }
-func (w *fakeInstance) SetTimer(float64)         {}
+func (w *fakeInstance) SetTimer(float64, uint32) {}
 func (w *fakeInstance) Grant(key string) any     { return w.grants[key] }
 
 func (w *fakeInstance) Field(key string) string { return w.fields[key] }
