@@ -91,8 +91,9 @@ func TestExternalGoesToItsAddress(t *testing.T) {
 		if err != nil || body != "ok" {
 			t.Fatalf("%s: got %q, %v", tt.name, body, err)
 		}
-		if got := await(t, heads, "the request"); got != tt.want {
-			t.Errorf("%s: the server got\n%q, want\n%q", tt.name, got, tt.want)
+		want := tt.want + "Cdn-Loop: edge;hops=1\r\n"
+		if got := await(t, heads, "the request"); got != want {
+			t.Errorf("%s: the server got\n%q, want\n%q", tt.name, got, want)
 		}
 		if got := strings.TrimPrefix(showHead(&responseHead{header: resp.Header}, nil), "0  length=0 | "); got != tt.header {
 			t.Errorf("%s: the header is %q, want %q", tt.name, got, tt.header)
