@@ -519,6 +519,7 @@ void edge_isolate_idle(edge_instance* inst) {
     while (v8::platform::PumpMessageLoop(edge::PlatformOfProcess(), inst->iso)) {
     }
   });
+  if (inst->dead) inst->fatal = edge::LastFatal();
 }
 
 void edge_isolate_memory(edge_instance* inst, edge_memory* out) {
