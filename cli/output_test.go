@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -246,6 +248,44 @@ func TestLineWriterNeverWaits(t *testing.T) {
 	got := g.buf.String()
 	if !strings.HasPrefix(got, "first\n") || !strings.Contains(got, `"msg":"log lines were dropped: the reader is too slow","lines":4096}`) {
 		t.Errorf("%d bytes were written, which end with %q", len(got), got[max(0, len(got)-100):])
+	}
+}
+
+// stepper is a writer that looks at what it was given only when it is told to.
+type stepper struct {
+	begun, look chan struct{}
+	got         []string
+}
+
+func (s *stepper) Write(p []byte) (int, error) {
+	s.begun <- struct{}{}
+	<-s.look
+	s.got = append(s.got, string(p))
+	return len(p), nil
+}
+
+// Lines that come while others are written lie elsewhere, also after a pause.
+func TestLineWriterKeepsLinesApart(t *testing.T) {
+	t.Parallel()
+	s := &stepper{begun: make(chan struct{}), look: make(chan struct{})}
+	w := newLineWriter(s)
+	var want []string
+	for i := range 8 {
+		line, meanwhile := fmt.Sprintf("line %d\n", i), fmt.Sprintf("meanwhile %d\n", i)
+		w.WriteString(line)
+		<-s.begun
+		w.WriteString(meanwhile)
+		s.look <- struct{}{}
+		<-s.begun
+		s.look <- struct{}{}
+		want = append(want, line, meanwhile)
+		// The second is taken once the writer has found nothing more to do.
+		w.wake <- struct{}{}
+		w.wake <- struct{}{}
+	}
+	w.close()
+	if !slices.Equal(s.got, want) {
+		t.Errorf("got %q, want %q", s.got, want)
 	}
 }
 

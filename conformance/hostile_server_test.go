@@ -43,7 +43,6 @@ type logRecord struct {
 	Msg, Outcome, Host, Path, Worker, Level, Text, Error, URL, Socket string
 	Status                                                            int
 	CPU                                                               float64 `json:"cpu_ms"`
-	Parked                                                            bool
 }
 
 // victim is the server under attack: the program with a configuration of many

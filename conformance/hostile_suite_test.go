@@ -88,6 +88,8 @@ func newSuite() *suite {
 	refused("late", short, outcome.FirstByteTimeout)
 	refused("wall", wall, outcome.WallExceeded)
 	refused("throw_in_start", nil, outcome.Exception)
+	// What a response is made in, and what it leaves behind, end together.
+	refused("wait_until_loop_now", spin, outcome.CPUExceeded)
 	begun("still_stream", idle, true, false, outcome.IdleTimeout)
 	begun("still_stream_timer", idle, true, false, outcome.IdleTimeout)
 	begun("slow_stream", wall, true, false, outcome.WallExceeded)
@@ -100,7 +102,7 @@ func newSuite() *suite {
 	for _, way := range []string{"loop_on_abort", "throw_on_abort"} {
 		s.lives = append(s.lives, life{tenant: limited(way, spin), way: way, leave: true, want: []outcome.Outcome{outcome.Canceled}})
 	}
-	for _, way := range []string{"wait_until_loop", "wait_until_loop_now", "wait_until_rejects", "wait_until_many", "wait_until_never",
+	for _, way := range []string{"wait_until_loop", "wait_until_rejects", "wait_until_many", "wait_until_never",
 		"log_flood", "rejection_flood", "timer_flood", "error_event_loop"} {
 		begun(way, map[string]any{"cpu": "2s"}, false, false, outcome.OK)
 	}

@@ -69,7 +69,7 @@ func bombs() []attack {
 	return slices.Concat(spins,
 		attacks("bombs.js", "memory", hoarding, `
 			small_objects closures large_arrays arrays_of_132_kb nested_arrays strings joined_string object_keys spread
-			promises microtask_flood stream_queue headers form abort_signals wasm_tables bigint_doubling`, memory, fatal),
+			promises microtask_flood stream_queue headers form abort_signals wasm_tables`, memory, fatal),
 		// There is a bound on their number, or on their size.
 		attacks("bombs.js", "memory", hoarding, `timers_flood typed_from flatten`, thrown, memory, fatal),
 		// These make V8 give the isolate up.

@@ -51,8 +51,11 @@ const ways = {
     },
   })),
   loop_in_pull: () => new Response(new ReadableStream({
-    pull(c) {
-      if (this.begun) for (;;);
+    async pull(c) {
+      if (this.begun) {
+        await later(20);
+        for (;;);
+      }
       this.begun = true;
       c.enqueue(text("begin"));
     },
