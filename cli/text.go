@@ -193,6 +193,7 @@ func (l *lineWriter) loop(w io.Writer) {
 			lines, dropped, closed := l.pending, l.dropped, l.closed
 			l.pending, l.dropped = spare[:0], 0
 			l.mu.Unlock()
+			spare = lines // for the next time: never the memory that is filled now
 			if dropped > 0 {
 				lines = fmt.Appendf(lines, "{\"level\":\"WARN\",\"msg\":\"log lines were dropped: the reader is too slow\",\"lines\":%d}\n", dropped)
 			}
@@ -204,7 +205,6 @@ func (l *lineWriter) loop(w io.Writer) {
 			}
 			// There is nowhere to report that the log cannot be written.
 			_, _ = w.Write(lines)
-			spare = lines
 		}
 	}
 }
