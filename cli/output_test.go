@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/edge-runtime/edge/assemble"
@@ -252,38 +253,36 @@ func TestLineWriterNeverWaits(t *testing.T) {
 // slow is a writer that looks at what it was given when it is told to.
 type slow struct {
 	buffer
-	begun, look chan struct{}
+	look chan struct{}
 }
 
 func (s *slow) Write(p []byte) (int, error) {
-	s.begun <- struct{}{}
 	<-s.look
 	return s.buffer.Write(p)
 }
 
 func TestLineWriterKeepsLinesWhole(t *testing.T) {
-	t.Parallel()
-	s := &slow{begun: make(chan struct{}), look: make(chan struct{})}
-	w := newLineWriter(s)
-	var want strings.Builder
-	write := func(i int) {
-		line := strings.Repeat(string(rune('a'+i%26)), 1+i%50) + "\n"
-		want.WriteString(line)
-		w.WriteString(line)
-	}
-	for i := range 100 {
-		// One line is written while the one before is on its way.
-		write(2 * i)
-		<-s.begun
-		write(2*i + 1)
-		s.look <- struct{}{}
-		<-s.begun
-		s.look <- struct{}{}
-	}
-	w.close()
-	if got := s.buf.String(); got != want.String() {
-		t.Errorf("%d bytes were written, want %d, the same", len(got), want.Len())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := &slow{look: make(chan struct{})}
+		w := newLineWriter(s)
+		var want strings.Builder
+		for _, word := range []string{"one", "two", "three", "four", "five", "six", "seven", "eight"} {
+			// Two lines, the second while the first is on its way; then a rest.
+			for range 2 {
+				want.WriteString(word + "\n")
+				w.WriteString(word + "\n")
+				synctest.Wait()
+				word = "-" + word[1:]
+			}
+			s.look <- struct{}{}
+			s.look <- struct{}{}
+			synctest.Wait()
+		}
+		w.close()
+		if got := s.buf.String(); got != want.String() {
+			t.Errorf("%q was written, want %q", got, want.String())
+		}
+	})
 }
 
 func TestDurations(t *testing.T) {
