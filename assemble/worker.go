@@ -72,7 +72,7 @@ func (a *App) newWorker(s *config.Service, bundle *vfs.Bundle, env []isolate.Env
 	w.isolate, err = a.runtime.NewWorker(isolate.WorkerConfig{
 		Name: s.Name, Program: program(bundle), Env: env, Limits: limits(s.Worker.Limits), Grants: grants,
 		Fields:   map[string]string{"outbound": s.Field + ".worker.globalOutbound"},
-		Console:  a.opts.Console,
+		Console:  a.console(bundle),
 		MapStack: bundle.MapStack,
 	})
 	if err != nil {
@@ -89,6 +89,18 @@ func (a *App) newWorker(s *config.Service, bundle *vfs.Bundle, env []isolate.Env
 			return nil
 		},
 	}, nil
+}
+
+// console names the author's own files in the stacks that a worker prints, or
+// that are printed for it.
+func (a *App) console(bundle *vfs.Bundle) func(isolate.ConsoleRecord) {
+	if a.opts.Console == nil {
+		return nil
+	}
+	return func(r isolate.ConsoleRecord) {
+		r.Text = runtimeFrameRE.ReplaceAllString(bundle.MapStack(r.Text), "")
+		a.opts.Console(r)
+	}
 }
 
 // bind is bindings.Env.Service. The loader has checked that the service exists.

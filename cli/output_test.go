@@ -159,7 +159,7 @@ func TestConsole(t *testing.T) {
 func TestLoads(t *testing.T) {
 	t.Parallel()
 	r := &assemble.Report{Services: 2, Started: 1, Kept: 1, Took: 12345 * time.Microsecond, Admin: "127.0.0.1:9999", AdminSubstituted: true,
-		Addresses: []assemble.Address{{Socket: "http", Address: "[::]:8080"}}, Warnings: []string{"careful"}}
+		Addresses: []assemble.Address{{Socket: "http", Address: "[::]:8080", New: true}, {Socket: "old", Address: "127.0.0.1:1"}}, Warnings: []string{"careful"}}
 	got := written(t, logFlags{LogFormat: "text"}, false, func(o *output) { o.loaded(r, "c.cue", true) })
 	for _, want := range []string{" warning careful\n", "loaded config=c.cue services=2 workers=1 took=12ms", "health=http://127.0.0.1:9999/healthz",
 		"another took its place", "listening socket=http url=http://localhost:8080/"} {
@@ -167,11 +167,14 @@ func TestLoads(t *testing.T) {
 			t.Errorf("%q lacks %q", got, want)
 		}
 	}
+	if strings.Contains(got, "socket=old") {
+		t.Errorf("an address that was there before is announced: %q", got)
+	}
 	got = written(t, logFlags{LogFormat: "text"}, false, func(o *output) { o.loaded(r, "c.cue", false) })
-	if !strings.Contains(got, "reloaded config=c.cue started=1 kept=1") || strings.Contains(got, "listening") {
+	if !strings.Contains(got, "reloaded config=c.cue started=1 kept=1") || strings.Count(got, "listening") != 1 || strings.Contains(got, "admin") {
 		t.Errorf("a reload is logged as %q", got)
 	}
-	r.Unchanged, r.Warnings = true, nil
+	r.Unchanged, r.Warnings, r.Addresses = true, nil, nil
 	if got := written(t, logFlags{LogFormat: "text"}, false, func(o *output) { o.loaded(r, "c.cue", false) }); got != "" {
 		t.Errorf("a reload that changed nothing is logged as %q", got)
 	}
