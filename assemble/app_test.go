@@ -348,6 +348,17 @@ func TestProblemsShowTheSource(t *testing.T) {
 	}
 }
 
+func TestConsoleNamesTheAuthorsFiles(t *testing.T) {
+	s := newSite(t, map[string]string{"config.cue": strings.Replace(oneWorker, "w.js", "w.ts", 1),
+		"w.ts": "type A = string;\n\nexport default {\n  fetch() {\n    Promise.reject(new Error('alone'));\n    return new Response('ok');\n  },\n};\n"})
+	s.load()
+	s.want("/", "ok")
+	s.until(func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.console) > 0 })
+	if got, want := s.console[0], "Uncaught (in promise) Error: alone\n    at Object.fetch (w.ts:5:20)"; got != want {
+		t.Errorf("printed %q, want %q", got, want)
+	}
+}
+
 func TestExplain(t *testing.T) {
 	s := newSite(t, map[string]string{"config.cue": oneWorker,
 		"w.js": "export default {\n  fetch() {\n    throw new Error('here');\n  },\n};\n"})
