@@ -328,6 +328,7 @@ void InstallStop(edge_instance* inst) {
         inst->stop.collecting.store(false);
         // A script that does nothing but collect is hardly ever met elsewhere.
         if (inst->stop.wanted.load()) SpendBudgets(inst, StackPointer(), 0);
+        if (inst->sample_asked.load()) TakeSample(inst);
       },
       inst);
 }

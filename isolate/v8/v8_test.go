@@ -403,24 +403,6 @@ func TestUnhandledRejections(t *testing.T) {
 	}
 }
 
-func TestHeapLimit(t *testing.T) {
-	for _, body := range []string{
-		"const a = []; for (;;) a.push({});",
-		"let s = 'x'; for (;;) { s += s.length; s = s.slice(0, 1000) + Math.random(); (globalThis.k ??= []).push(s + s); }",
-		"const m = []; for (;;) m.push(new Array(20000).fill(0.5));",
-	} {
-		h := newHost(t, isolate.Params{HeapBytes: 16 << 20})
-		h.load("main.js", "export default () => {"+body+"}")
-		var b isolate.Batch
-		run, _ := h.e.Handler("run")
-		b.Call(run, 1)
-		r := h.iso.Slice(b.Bytes())
-		if r.Status != isolate.StatusHeapLimit || len(r.Times) != 1 || r.Times[0].Invocation != 1 {
-			t.Errorf("%s: got %+v", body, r)
-		}
-	}
-}
-
 func TestBuffersAreCountedAndReturned(t *testing.T) {
 	before := LiveBufferBytes()
 	h := newHost(t, isolate.Params{BufferBytes: 8 << 20})
