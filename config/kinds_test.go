@@ -65,7 +65,7 @@ func TestBrokenSchemaOfAKind(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ schema, want string }{
 		"syntax":         {"package config\n#Binding: {", "parse schema of binding kind"},
-		"another field":  {"package config\n#Binding: other?: int", `does not add #Binding: mine?`},
+		"another field":  {"package config\n#Binding: other?: int", `does not add a field mine to #Binding`},
 		"conflict":       {"package config\n#Binding: mine?: 1 & 2\nx: 1 & 2", "evaluate schema"},
 		"unknown import": {"package config\nimport \"nope\"\n#Binding: mine?: nope.x", "schema"},
 	} {

@@ -163,7 +163,7 @@ sockets: s: {address: ":0", service: "a"}`,
 	if want := (Admin{Address: "127.0.0.1:9090", Default: true}); got.Admin != want {
 		t.Errorf("admin is %+v, want %+v", got.Admin, want)
 	}
-	if want := (Server{MaxIsolates: 1000, WarmIsolates: 8, DrainTimeout: 30 * time.Second}); got.Server != want {
+	if want := (Server{MaxIsolates: 1000, WarmIsolates: 8, DrainTimeout: 10 * time.Second}); got.Server != want {
 		t.Errorf("server is %+v, want %+v", got.Server, want)
 	}
 	if n := got.Services["n"].Network; len(n.Allow) != 1 || n.Allow[0].Word != Public || n.Hosts != nil || !n.TLS.TrustBrowserCas {

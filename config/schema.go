@@ -8,6 +8,7 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/build"
+	"cuelang.org/go/cue/parser"
 
 	"github.com/edge-runtime/edge/bindings"
 )
@@ -22,7 +23,7 @@ var Schema string
 // returns #Config. All are files of one package, so #Binding stays closed.
 func newSchema(ctx *cue.Context, kinds bindings.Set) (*spec, error) {
 	inst := build.NewContext().NewInstance("", nil)
-	if err := inst.AddFile("schema.cue", Schema); err != nil {
+	if err := addFile(inst, "schema.cue", Schema); err != nil {
 		return nil, fmt.Errorf("parse schema: %w", err)
 	}
 	for _, name := range kinds.Names() {
@@ -30,7 +31,7 @@ func newSchema(ctx *cue.Context, kinds bindings.Set) (*spec, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := inst.AddFile(name+"/schema.cue", k.Schema); err != nil {
+		if err := addFile(inst, name+"/schema.cue", k.Schema); err != nil {
 			return nil, fmt.Errorf("parse schema of binding kind %q: %w", name, err)
 		}
 	}
@@ -44,10 +45,18 @@ func newSchema(ctx *cue.Context, kinds bindings.Set) (*spec, error) {
 	binding := newSpec(v.LookupPath(cue.ParsePath("#Binding")))
 	for _, name := range kinds.Names() {
 		if !slices.Contains(binding.names(), name) {
-			return nil, fmt.Errorf("use schema of binding kind %q: it does not add #Binding: %s?: ...", name, name)
+			return nil, fmt.Errorf("use schema of binding kind %q: it does not add a field %s to #Binding", name, name)
 		}
 	}
 	return newSpec(v.LookupPath(cue.ParsePath("#Config"))), nil
+}
+
+func addFile(inst *build.Instance, name, text string) error {
+	file, err := parser.ParseFile(name, text, parser.ParseComments)
+	if err != nil {
+		return err
+	}
+	return inst.AddSyntax(file)
 }
 
 // spec is what the schema says about one value. Its parts are looked up in CUE

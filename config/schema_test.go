@@ -28,7 +28,7 @@ func TestSchemaIsAManual(t *testing.T) {
 			return true // a pattern
 		}
 		commented := false
-		for _, g := range f.Comments() {
+		for _, g := range ast.Comments(f) {
 			commented = commented || g.Doc
 		}
 		// What these hold is explained where they are used.

@@ -180,14 +180,15 @@ func (w *Worker) bootFailure(err error) *outcome.Failure {
 }
 
 // Boot starts an instance when there is none and waits until it is ready. The
-// error is an *outcome.Failure, or ctx's.
+// error is an *outcome.Failure, or ctx's. The start-up runs as a task, so that one
+// that the engine never returns from does not take the caller along.
 func (w *Worker) Boot(ctx context.Context) error {
 	in, launch, f := w.open()
 	if f != nil {
 		return f
 	}
-	if launch && w.launch(in, nil, false) {
-		return fatalFailure(nil)
+	if launch {
+		w.r.spawn(func() (threadLost bool) { return w.launch(in, nil, true) })
 	}
 	select {
 	case <-in.booted:

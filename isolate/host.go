@@ -91,6 +91,10 @@ func (in *Instance) Booted(err *op.ScriptError) {
 	}
 }
 
+// recordBytes is what a console call costs beside its text: a line of the log has
+// a head, and a loop of empty ones shall end, too.
+const recordBytes = 64
+
 // Log records console output, up to limits.log for each invocation.
 func (in *Instance) Log(level string, invocation uint32, text string) {
 	w := in.w
@@ -103,20 +107,22 @@ func (in *Instance) Log(level string, invocation uint32, text string) {
 	}
 	rec := ConsoleRecord{Worker: w.cfg.Name, Level: level, Text: text, Request: request, Time: time.Now()}
 	limit := w.limits.LogBytes
-	before := used.Add(int64(len(text))) - int64(len(text))
+	cost := int64(len(text)) + recordBytes
+	before := used.Add(cost) - cost
 	switch {
 	case before > limit:
 		return
-	case before+int64(len(text)) > limit:
-		kept := strings.ToValidUTF8(text[:limit-before], "") // a cut rune goes
+	case before+cost > limit:
+		kept := strings.ToValidUTF8(text[:max(limit-before-recordBytes, 0)], "") // a cut rune goes
 		rec.Text = fmt.Sprintf("%s... (cut: limits.log allows %s for one request)", kept, formatBytes(limit))
 		used.Add(limit) // one notice is enough
 	}
 	w.cfg.Console(rec)
 }
 
-// SetTimer asks for the "timer" event after a delay in milliseconds.
-func (in *Instance) SetTimer(ms float64) {
+// SetTimer asks for the "timer" event, on behalf of an invocation, after a delay in
+// milliseconds.
+func (in *Instance) SetTimer(ms float64, invocation uint32) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.state >= closed {
@@ -130,7 +136,7 @@ func (in *Instance) SetTimer(ms float64) {
 		return
 	}
 	d := time.Duration(min(ms, maxTimerMillis) * float64(time.Millisecond))
-	in.timerAt = in.r.clock() + int64(d)
+	in.timerAt, in.timerFor = in.r.clock()+int64(d), invocation
 	if in.timer == nil {
 		in.timer = time.AfterFunc(d, in.timerFired)
 	} else {
@@ -149,8 +155,14 @@ func (in *Instance) timerFired() {
 		return
 	}
 	in.timerAt = 0
+	id := in.timerFor
+	_, cut := in.cut[id]
+	if in.invocations[id] == nil || cut {
+		id = 0 // others wait for the same wake-up
+	}
 	if h, ok := in.r.engine.Handler("timer"); ok {
-		in.fill.call(h, 0, nil, nil)
+		in.fill.call(h, id, nil, nil)
+		in.fill.marks[len(in.fill.marks)-1].shared = true
 	}
 	run := in.wakeLocked()
 	in.mu.Unlock()

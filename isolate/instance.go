@@ -46,10 +46,11 @@ type Instance struct {
 	cut         map[uint32]struct{} // invocations ended by a limit: their events are dropped
 	timer       *time.Timer
 	timerAt     int64 // when the timer is due, 0 for none
-	pump        bool  // an empty slice is wanted
-	tableHolds  int   // invocations that moved away with resources in the table
-	tableOrphan bool  // the instance is closed, the last hold closes the table
-	parked      bool  // lost, and its thread is the engine's for good
+	timerFor    uint32
+	pump        bool // an empty slice is wanted
+	tableHolds  int  // invocations that moved away with resources in the table
+	tableOrphan bool // the instance is closed, the last hold closes the table
+	parked      bool // lost, and its thread is the engine's for good
 	bootTimer   *time.Timer
 	bootFailure *outcome.Failure
 	booted      chan struct{} // closed when the start-up has ended, either way

@@ -93,6 +93,47 @@ func TestCPUOfTimersIsLimited(t *testing.T) {
 	})
 }
 
+// Timers are charged to the request that set them, however many others begin
+// meanwhile, and end it alone.
+func TestTimersAreChargedToTheirRequest(t *testing.T) {
+	wakes := 0
+	script := enginefake.Script{
+		"fetch": func(c *enginefake.Ctx, args []op.Value) {
+			switch {
+			case len(args) == 0:
+				hello(c, nil)
+			case args[0].IsNullish():
+				c.SetTimer(time.Millisecond)
+			default:
+				c.Async("op_gate", func(c *enginefake.Ctx, _ op.Value, _ *op.Error) { hello(c, nil) }, op.String("gate"))
+			}
+		},
+		"timer": func(c *enginefake.Ctx, _ []op.Value) {
+			if wakes++; c.Invocation() != 0 {
+				c.SetTimer(time.Millisecond)
+				c.Charge(10 * time.Millisecond)
+			}
+		},
+	}
+	run(t, setup{scripts: map[string]enginefake.Script{"w": script}}, func(t *testing.T, b *bench) {
+		w := b.worker("w", limits(func(l *isolate.Limits) { l.CPU = 50 * time.Millisecond }))
+		burns, waits := invoke(w, args(op.Null)), invoke(w, args(op.String("waits")))
+		for range 20 {
+			time.Sleep(time.Millisecond)
+			wantOK(t, invoke(w))
+		}
+		wantFailure(t, burns, outcome.CPUExceeded, "limits.cpu")
+		if got := burns.CPU(); got != 60*time.Millisecond {
+			t.Errorf("it was charged %v", got)
+		}
+		if wakes != 7 {
+			t.Errorf("the timer was due %d times, want one more than the limit allowed: others wait for it, too", wakes)
+		}
+		b.gates.open("gate")
+		wantOK(t, waits)
+	})
+}
+
 // The client is answered when the decision falls, not when the engine obeys.
 func TestClientDoesNotWaitForTheEngine(t *testing.T) {
 	var release chan struct{}
@@ -234,6 +275,37 @@ func TestHeapLimit(t *testing.T) {
 		synctest.Wait()
 		if n := b.engine.Closed.Load(); n != 1 {
 			t.Errorf("%d isolates were closed", n)
+		}
+	})
+}
+
+func TestContainedFatalError(t *testing.T) {
+	script := enginefake.Script{"fetch": func(c *enginefake.Ctx, args []op.Value) {
+		switch args[0].Text() {
+		case "bomb":
+			c.GiveUp()
+		case "wait":
+			never(c, nil)
+		default:
+			hello(c, nil)
+		}
+	}}
+	run(t, setup{scripts: map[string]enginefake.Script{"w": script}}, func(t *testing.T, b *bench) {
+		w := b.worker("w")
+		other := invoke(w, args(op.String("wait")))
+		wantFailure(t, invoke(w, args(op.String("bomb"))), outcome.Fatal, "")
+		wantFailure(t, other, outcome.Fatal, "")
+		if held := wantFailure(t, invoke(w, args(op.String("well"))), outcome.Fatal, ""); held.RetryAfter != 100*time.Millisecond {
+			t.Errorf("held back for %v", held.RetryAfter)
+		}
+		time.Sleep(100 * time.Millisecond)
+		wantOK(t, invoke(w, args(op.String("well"))))
+		synctest.Wait()
+		if n := b.engine.Closed.Load(); n != 1 {
+			t.Errorf("%d isolates were closed", n)
+		}
+		if s := b.r.Stats(); s.Parked != 0 || s.Stuck != 0 {
+			t.Errorf("lost: %+v", s)
 		}
 	})
 }

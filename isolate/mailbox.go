@@ -16,6 +16,7 @@ type mark struct {
 	end        int
 	invocation uint32
 	start      *Invocation // set when the event is the invocation's first
+	shared     bool        // other invocations need the event as well
 }
 
 func (m *mailbox) mark(id uint32, start *Invocation) {
@@ -83,7 +84,8 @@ func (m *mailbox) keep(match func(mark) bool) {
 		if match(k) {
 			kept.batch.buf = append(kept.batch.buf, m.batch.buf[from:k.end]...)
 			kept.batch.n++
-			kept.mark(k.invocation, k.start)
+			kept.marks = append(kept.marks, k)
+			kept.marks[len(kept.marks)-1].end = len(kept.batch.buf)
 		}
 		from = k.end
 	}

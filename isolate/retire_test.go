@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -366,5 +367,17 @@ func TestLateTermination(t *testing.T) {
 		wantFailure(t, invoke(w, args(op.String("late"))), outcome.CPUExceeded, "")
 		b.gates.open("gate")
 		wantOK(t, other)
+	})
+}
+
+// Whoever boots a worker gets an answer though the start-up never comes back.
+func TestFatalWhileStarting(t *testing.T) {
+	script := enginefake.Script{"load": func(c *enginefake.Ctx, _ []op.Value) { c.Die("out of memory") }, "fetch": hello}
+	run(t, setup{scripts: map[string]enginefake.Script{"w": script, "quiet": {"fetch": hello}}}, func(t *testing.T, b *bench) {
+		err := b.worker("w").Boot(t.Context())
+		if outcome.Of(err) != outcome.Fatal || !strings.Contains(err.Error(), "out of memory") {
+			t.Errorf("Boot: %v", err)
+		}
+		wantOK(t, invoke(b.worker("quiet")))
 	})
 }

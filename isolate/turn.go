@@ -50,7 +50,7 @@ func (in *Instance) gather() (batch []byte, any bool) {
 	if in.run.left() == 0 {
 		in.run, in.fill = in.fill, in.run
 		if len(in.cut) > 0 {
-			in.run.keep(func(k mark) bool { _, cut := in.cut[k.invocation]; return !cut })
+			in.run.keep(func(k mark) bool { _, cut := in.cut[k.invocation]; return !cut || k.shared })
 		}
 		for n := min(in.startableLocked(), max(1, quota-in.run.left())); n > 0; n-- {
 			if v := in.nextStartLocked(); v.startLocked() {
@@ -108,6 +108,9 @@ func (in *Instance) conclude(res *SliceResult, v *verdict) {
 	switch {
 	case res.Status == StatusHeapLimit:
 		in.outOfHeap()
+		return
+	case res.Status == StatusFatal:
+		in.gaveUp(errors.New(res.Fatal))
 		return
 	case res.Status == StatusTerminated:
 		in.terminated(res, v)
@@ -221,9 +224,19 @@ func (in *Instance) terminated(res *SliceResult, v *verdict) {
 }
 
 // outOfHeap ends an instance whose isolate ran into its heap limit.
-func (in *Instance) outOfHeap() {
+func (in *Instance) outOfHeap() { in.wipe(in.w.limits.memoryFailure()) }
+
+// gaveUp ends the instance after a slice in which the engine gave up, and which
+// came back nevertheless.
+func (in *Instance) gaveUp(cause error) {
+	in.r.log.Error("instance ended by a fatal error", "worker", in.name(), "err", cause)
+	in.w.holdBack()
+	in.wipe(fatalFailure(cause))
+}
+
+// wipe ends everything that was started in the instance, which runs no more.
+func (in *Instance) wipe(f *outcome.Failure) {
 	in.moveUndelivered()
-	f := in.w.limits.memoryFailure()
 	in.apply(&verdict{failure: f, all: true})
 	in.mu.Lock()
 	in.dead = true

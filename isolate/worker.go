@@ -103,6 +103,9 @@ const (
 // NewWorker prepares a worker. It starts no instance: Boot does, or the first
 // invocation.
 func (r *Runtime) NewWorker(cfg WorkerConfig) (*Worker, error) {
+	if err := cfg.checkWasm(); err != nil {
+		return nil, fmt.Errorf("prepare worker %q: %w", cfg.Name, err)
+	}
 	program, err := r.engine.NewProgram(cfg.Program)
 	if err != nil {
 		return nil, fmt.Errorf("prepare worker %q: %w", cfg.Name, err)

@@ -14,11 +14,6 @@ import (
 	"github.com/edge-runtime/edge/net/fetch"
 )
 
-// MaxHops is how many service bindings one request may pass through. The
-// loader refuses circles of services, so what meets it is a chain that leaves
-// the process and comes back, or a deep one.
-const MaxHops = 32
-
 //go:embed schema.cue
 var schema string
 
@@ -77,8 +72,9 @@ func open(_ context.Context, raw json.RawMessage, env bindings.Env) (bindings.Bi
 // hop returns a Fetcher that counts the passage and refuses the one too many.
 func hop(next fetch.Fetcher) fetch.Fetcher {
 	return fetch.FetcherFunc(func(ctx context.Context, req *fetch.Request) (*fetch.Response, error) {
-		if req.Hops >= MaxHops {
-			return nil, outcome.Failf(outcome.LoopDetected, "the request passed through %d service bindings", MaxHops)
+		if req.Hops >= fetch.MaxHops {
+			_ = req.Body.Close() // the refusal says more
+			return nil, outcome.Failf(outcome.LoopDetected, "the request passed through %d services", fetch.MaxHops)
 		}
 		passed := *req
 		passed.Hops++

@@ -66,7 +66,7 @@ func TestHopLimit(t *testing.T) {
 	if got := outcome.Of(err); got != outcome.LoopDetected {
 		t.Errorf("a service that calls itself ends with %v (%v), want %v", got, err, outcome.LoopDetected)
 	}
-	if calls != MaxHops {
-		t.Errorf("the service was called %d times, want %d", calls, MaxHops)
+	if calls != fetch.MaxHops {
+		t.Errorf("the service was called %d times, want %d", calls, fetch.MaxHops)
 	}
 }

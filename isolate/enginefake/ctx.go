@@ -174,6 +174,9 @@ func (c *Ctx) SetMemory(m isolate.Memory) {
 // ExhaustHeap ends the script at the heap limit.
 func (c *Ctx) ExhaustHeap() { panic(heapLimit{}) }
 
+// GiveUp ends the slice as an engine does that contains its fatal errors.
+func (c *Ctx) GiveUp() { panic(gaveUp{}) }
+
 // Die makes the engine give the isolate up: the slice never returns, until the
 // engine is closed.
 func (c *Ctx) Die(message string) {

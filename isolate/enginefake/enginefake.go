@@ -186,7 +186,7 @@ func ownOps() []op.Op {
 			return nil
 		}),
 		post("op_fake_timer", func(c *op.Call) error {
-			c.Host().SetTimer(c.Arg(0).Number())
+			c.Host().SetTimer(c.Arg(0).Number(), c.InvocationID())
 			return nil
 		}),
 	}

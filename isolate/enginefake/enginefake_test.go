@@ -158,14 +158,14 @@ func TestTermination(t *testing.T) {
 
 func TestHeapLimitAndFatal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e, iso, h := open(t, enginefake.Script{"fetch": func(c *enginefake.Ctx, _ []op.Value) {
+		e, iso, _ := open(t, enginefake.Script{"fetch": func(c *enginefake.Ctx, _ []op.Value) {
 			c.SetMemory(isolate.Memory{HeapUsed: 5})
 			c.ExhaustHeap()
 		}})
 		if res := iso.Slice(fetches(t, e, 2)); res.Status != isolate.StatusHeapLimit || res.Events != 1 || res.Memory.HeapUsed != 5 {
 			t.Errorf("result = %+v", res)
 		}
-		e, iso, h = open(t, enginefake.Script{"fetch": func(c *enginefake.Ctx, _ []op.Value) { c.Die("bang") }})
+		e, iso, h := open(t, enginefake.Script{"fetch": func(c *enginefake.Ctx, _ []op.Value) { c.Die("bang") }})
 		returned := false
 		go func() {
 			iso.Slice(fetches(t, e, 1))

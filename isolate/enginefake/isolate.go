@@ -44,6 +44,7 @@ type fakeIsolate struct {
 type (
 	terminated struct{}
 	heapLimit  struct{}
+	gaveUp     struct{}
 	dead       struct{}
 )
 
@@ -128,6 +129,8 @@ func (f *fakeIsolate) event(batch []byte) (rest []byte, status isolate.Status) {
 			status = isolate.StatusTerminated
 		case heapLimit:
 			status = isolate.StatusHeapLimit
+		case gaveUp:
+			status = isolate.StatusFatal
 		default:
 			panic(p)
 		}

@@ -154,9 +154,10 @@ type Host interface {
 	Booted(err *ScriptError)
 	// Log records one line of console output.
 	Log(level string, invocation uint32, text string)
-	// SetTimer asks for Emit("timer") after the delay in ms; a later call
-	// replaces it, a negative delay clears it.
-	SetTimer(ms float64)
+	// SetTimer asks for Emit("timer", invocation) after the delay in ms; a later
+	// call replaces it, a negative delay clears it. The event is of no invocation
+	// when that one has ended by then.
+	SetTimer(ms float64, invocation uint32)
 	// Grant returns what the owner of the worker attached under a key, such as
 	// the outbound fetcher; nil when there is none.
 	Grant(key string) any

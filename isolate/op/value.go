@@ -185,11 +185,11 @@ func (v Value) AppendText(dst []byte) []byte {
 	return dst
 }
 
-// Raw returns the borrowed bytes of a Bytes value or of a one-byte string
+// Raw returns the borrowed bytes of a Bytes or Wasm value or of a one-byte string
 // (isomorphic encode); nil for a string with a code unit above 255 and for
 // every other kind.
 func (v Value) Raw() []byte {
-	if v.kind == KindBytes || v.kind == KindLatin1 {
+	if v.kind == KindBytes || v.kind == KindLatin1 || v.kind == KindWasm {
 		return v.data
 	}
 	return nil

@@ -22,7 +22,7 @@ edge_instance* CurrentInstance() {
 // Whether other threads may still use what lies on this one's stack: those that
 // help with a collection.
 bool HasHelpers(edge_instance* inst, const char* location) {
-  if (!inst->stop.collecting.load(std::memory_order_relaxed)) return false;
+  if (!inst->collecting.load(std::memory_order_relaxed)) return false;
   // Said at the end of a collection, when the helpers are done.
   return strstr(location, "Ineffective mark-compacts") == nullptr;
 }
@@ -49,13 +49,6 @@ void OnFatal(const char* location, const char* message) { GiveUp(location, messa
 
 void OnOOM(const char* location, const v8::OOMDetails& details) {
   GiveUp(location, details.detail ? details.detail : "out of memory");
-}
-
-void Leave(const char* why, const sigset_t& mask) {
-  if (!g_jumps.load(std::memory_order_relaxed) || t_point == nullptr) return;
-  snprintf(t_reason, sizeof t_reason, "%s", why);
-  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
-  siglongjmp(t_point->buf, 1);
 }
 
 JumpPoint::JumpPoint() : previous_(t_point) { t_point = this; }

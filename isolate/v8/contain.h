@@ -2,7 +2,6 @@
 #ifndef EDGE_CONTAIN_H_
 #define EDGE_CONTAIN_H_
 #include <setjmp.h>
-#include <signal.h>
 
 #include "v8.h"
 
@@ -43,10 +42,6 @@ __attribute__((noinline)) bool Guarded(F&& f) {
 // Lets guarded calls be left from now on. Without it each fatal error keeps its
 // thread.
 void EnableJumps();
-
-// From a signal handler that interrupted code which V8 made: leaves the guarded
-// call if there is one. mask is the signal mask to go on with.
-void Leave(const char* why, const sigset_t& mask);
 
 // What V8 said when the last guarded call of this thread was left.
 const char* LastFatal();

@@ -13,7 +13,6 @@
 
 #include "contain.h"
 #include "isolate.h"
-#include "stop.h"
 #include "v8.h"
 #include "value.h"
 
@@ -37,6 +36,19 @@ class CountingAllocator final : public v8::ArrayBuffer::Allocator {
   int64_t limit_;
 };
 
+// ASCII text outside of every heap. It lives as long as its owner and is never
+// disposed of by V8. Any thread.
+class SharedSource final : public v8::String::ExternalOneByteStringResource {
+ public:
+  explicit SharedSource(std::string text) : text_(std::move(text)) {}
+  const char* data() const override { return text_.data(); }
+  size_t length() const override { return text_.size(); }
+  void Dispose() override {}
+
+ private:
+  std::string text_;
+};
+
 // A module that an isolate has loaded.
 struct LoadedModule {
   std::string key;
@@ -54,6 +66,10 @@ struct Rejection {
 
 struct edge_snapshot {
   v8::StartupData blob{nullptr, 0};
+  // The sources of the extensions: all isolates read the same text, which the
+  // snapshot refers to in place of holding it.
+  std::vector<std::unique_ptr<edge::SharedSource>> sources;
+  std::vector<intptr_t> references;  // callbacks and sources, null-terminated
   std::vector<std::string> handlers;
   std::vector<std::string> builtins;  // specifiers of native_builtin
   size_t first_builtin = 0;           // their place in the context's data
@@ -115,7 +131,8 @@ struct edge_instance {
   bool last_slice_long = true;
   uint32_t slices = 0;
 
-  edge::StopState stop;
+  // A collection is under way, with the help of other threads.
+  std::atomic<bool> collecting{false};
 
   // Shared with Probe and Terminate; guarded by mu.
   std::mutex mu;
@@ -165,8 +182,7 @@ struct Building {
 };
 extern Building* building;
 
-// The functions that JavaScript sees as native_*, and the references that a
-// snapshot with them needs (null-terminated).
+// The functions that JavaScript sees as native_*.
 struct Native {
   const char* name;
   v8::FunctionCallback callback;
@@ -177,7 +193,8 @@ extern const Native kInspectNatives[];
 extern const Native kRuntimeNatives[];
 extern const Native kUrlNatives[];
 void OpCallback(const v8::FunctionCallbackInfo<v8::Value>& info);
-const intptr_t* ExternalReferences();
+// The callbacks that a snapshot with them refers to, without the final null.
+std::vector<intptr_t> CallbackReferences();
 
 // Makes the error of four values: class, name, message, code.
 v8::Local<v8::Value> MakeError(edge_instance* inst, v8::Local<v8::Context> ctx,

@@ -49,7 +49,6 @@ size_t NearHeapLimit(void* data, size_t limit, size_t) {
   auto inst = static_cast<edge_instance*>(data);
   inst->heap_hit = true;
   inst->iso->TerminateExecution();
-  StopScript(inst);
   if (inst->heap_raised) return limit;
   inst->heap_raised = true;
   return limit + (limit / 2 > (8u << 20) ? limit / 2 : (8u << 20));
@@ -221,7 +220,6 @@ void BeginSlice(edge_instance* inst) {
   inst->invocation.store(0, std::memory_order_relaxed);
   std::lock_guard<std::mutex> lock(inst->mu);
   inst->running = true;
-  inst->stop.thread = pthread_self();
   inst->serial++;
   inst->clock = clock;
   inst->start_mono = now;
@@ -288,7 +286,6 @@ bool EndSlice(edge_instance* inst, edge_slice_result* result) {
     wanted = inst->terminate_requested || inst->heap_hit;
     inst->terminate_requested = false;
   }
-  StopEnded(inst);
   return wanted;
 }
 
@@ -376,7 +373,19 @@ void InstallHooks(edge_instance* inst) {
   inst->iso->SetHostImportModuleDynamicallyCallback(ImportDynamically);
   inst->iso->SetHostInitializeImportMetaObjectCallback(InitImportMeta);
   inst->iso->AddNearHeapLimitCallback(NearHeapLimit, inst);
-  InstallStop(inst);
+  inst->iso->AddGCPrologueCallback(
+      [](v8::Isolate*, v8::GCType, v8::GCCallbackFlags, void* data) {
+        static_cast<edge_instance*>(data)->collecting.store(true, std::memory_order_relaxed);
+      },
+      inst);
+  inst->iso->AddGCEpilogueCallback(
+      [](v8::Isolate*, v8::GCType, v8::GCCallbackFlags, void* data) {
+        auto inst = static_cast<edge_instance*>(data);
+        inst->collecting.store(false, std::memory_order_relaxed);
+        // A script that does nothing but collect is hardly ever met elsewhere.
+        if (inst->sample_asked.load(std::memory_order_relaxed)) TakeSample(inst);
+      },
+      inst);
 }
 
 }  // namespace edge
@@ -391,7 +400,7 @@ edge_instance* edge_isolate_new(edge_snapshot* s, int64_t heap_bytes, int64_t bu
   v8::Isolate::CreateParams p;
   p.array_buffer_allocator = inst->alloc.get();
   p.snapshot_blob = &s->blob;
-  p.external_references = edge::ExternalReferences();
+  p.external_references = s->references.data();
   p.oom_error_callback = edge::OnOOM;
   p.fatal_error_callback = edge::OnFatal;
   p.constraints.ConfigureDefaultsFromHeapSize(0, static_cast<size_t>(heap_bytes));
@@ -445,7 +454,6 @@ void edge_isolate_slice(edge_instance* inst, const uint8_t* batch, size_t len,
   *result = {};
   inst->out.Clear();
   inst->times.clear();
-  inst->stop.stack_top = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   bool terminated = false;
   if (!inst->dead) {
     BeginSlice(inst);
@@ -477,13 +485,10 @@ void edge_isolate_slice(edge_instance* inst, const uint8_t* batch, size_t len,
 }
 
 bool edge_isolate_terminate(edge_instance* inst, uint64_t serial) {
-  {
-    std::lock_guard<std::mutex> lock(inst->mu);
-    if (!inst->running || (serial != 0 && serial != inst->serial)) return false;
-    inst->terminate_requested = true;
-    inst->iso->TerminateExecution();
-  }
-  edge::StopScript(inst);
+  std::lock_guard<std::mutex> lock(inst->mu);
+  if (!inst->running || (serial != 0 && serial != inst->serial)) return false;
+  inst->terminate_requested = true;
+  inst->iso->TerminateExecution();
   return true;
 }
 

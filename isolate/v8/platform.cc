@@ -62,7 +62,6 @@ void edge_platform_init(const char* flags, size_t flags_len, int workers, bool j
   v8::V8::SetFatalErrorHandler([](const char* file, int, const char* message) {
     edge::OnFatal(file, message);
   });
-  edge::InitStop();
 }
 
 bool edge_platform_wasm_traps(void) {

@@ -26,10 +26,19 @@ import (
 )
 
 // flags are the V8 flags of the process, each with its reason.
+//
+// Code that Turbofan has not optimised looks for a termination at the end of a
+// loop's round only when the loop has used up its function's interrupt budget.
+// That budget is 2^30 bytes of bytecode, minutes, while an optimised version is
+// compiled on another thread, and for functions too long to be optimised. So
+// compilation is on the tenant's own thread, where its CPU time is charged to
+// the tenant, and no function is too long.
 var flags = []string{
+	"--no-concurrent-recompilation",
+	"--max-optimized-bytecode-size=2000000000",
 	"--no-turboshaft-loop-unrolling",    // optimised loops of builtin calls could not be stopped
 	"--no-wasm-async-compilation",       // compilation is the tenant's CPU time, inside its slice
-	"--js-float16array", "--js-base-64", // shipped by browsers, off in 13.6
+	"--js-float16array",                 // shipped by browsers, off in 13.6; --js-base-64 errs, see webapi/uint8array.js
 	"--js-explicit-resource-management", // likewise
 	"--no-verify-snapshot-checksum",     // the snapshot never leaves this process
 	"--max-lazy",                        // what a cold worker does not call is not compiled

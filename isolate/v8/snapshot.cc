@@ -46,10 +46,7 @@ v8::MaybeLocal<v8::Module> Resolve(v8::Local<v8::Context> ctx, v8::Local<v8::Str
   return it->second.Get(iso);
 }
 
-bool Compile(v8::Isolate* iso, const std::string& name, const std::string& source) {
-  v8::Local<v8::String> text;
-  if (!NewUTF8(iso, reinterpret_cast<const uint8_t*>(source.data()), source.size()).ToLocal(&text))
-    return false;
+bool Compile(v8::Isolate* iso, const std::string& name, v8::Local<v8::String> text) {
   v8::ScriptOrigin origin(Str(iso, name.c_str()), 0, 0, false, -1, v8::Local<v8::Value>(), false,
                           false, true);
   v8::ScriptCompiler::Source src(text, origin);
@@ -84,7 +81,7 @@ bool CompileOps(v8::Isolate* iso, v8::Local<v8::Context> ctx, const edge_op* ops
       return false;
   }
   return ctx->Global()->Set(ctx, Str(iso, "__edge_ops"), table).IsJust() &&
-         Compile(iso, "edge:ops", source);
+         Compile(iso, "edge:ops", Str(iso, source.c_str()));
 }
 
 bool Evaluate(v8::Isolate* iso, v8::Local<v8::Context> ctx, const std::string& name,
@@ -110,9 +107,6 @@ bool Evaluate(v8::Isolate* iso, v8::Local<v8::Context> ctx, const std::string& n
       v8::String::Utf8Value s(iso, reason);
       *why += *s ? *s : "rejected";
     }
-    auto msg = v8::Exception::CreateMessage(iso, reason);
-    *why += " (" + ToUTF8(iso, msg->GetScriptResourceName()) + ":" +
-            std::to_string(msg->GetLineNumber(ctx).FromMaybe(0)) + ")";
     return false;
   }
   if (promise->State() == v8::Promise::kPending) {
@@ -122,8 +116,9 @@ bool Evaluate(v8::Isolate* iso, v8::Local<v8::Context> ctx, const std::string& n
   return true;
 }
 
-bool Populate(v8::Isolate* iso, v8::Local<v8::Context> ctx, const edge_extension* exts,
-              size_t n_exts, const edge_op* ops, size_t n_ops, std::string* why) {
+bool Populate(v8::Isolate* iso, v8::Local<v8::Context> ctx, edge_snapshot* snapshot,
+              const edge_extension* exts, size_t n_exts, const edge_op* ops, size_t n_ops,
+              std::string* why) {
   v8::TryCatch caught(iso);
   if (!CompileOps(iso, ctx, ops, n_ops)) {
     *why = "edge:ops: " + Describe(iso, ctx, caught);
@@ -131,7 +126,9 @@ bool Populate(v8::Isolate* iso, v8::Local<v8::Context> ctx, const edge_extension
   }
   for (size_t i = 0; i < n_exts; i++) {
     std::string name = "edge:" + std::string(exts[i].name, exts[i].name_len);
-    if (!Compile(iso, name, std::string(exts[i].source, exts[i].source_len))) {
+    v8::Local<v8::String> text;
+    if (!v8::String::NewExternalOneByte(iso, snapshot->sources[i].get()).ToLocal(&text) ||
+        !Compile(iso, name, text)) {
       auto msg = caught.Message();
       *why = name + ": " + Describe(iso, ctx, caught);
       if (!msg.IsEmpty()) *why += " at line " + std::to_string(msg->GetLineNumber(ctx).FromMaybe(0));
@@ -159,18 +156,13 @@ void Store(v8::SnapshotCreator* creator, v8::Isolate* iso, v8::Local<v8::Context
 
 }  // namespace
 
-const intptr_t* ExternalReferences() {
-  static const std::vector<intptr_t> refs = [] {
-    std::vector<intptr_t> v;
-    v.push_back(reinterpret_cast<intptr_t>(&OpCallback));
-    for (auto list : kNatives) {
-      for (; list->name != nullptr; list++)
-        v.push_back(reinterpret_cast<intptr_t>(list->callback));
-    }
-    v.push_back(0);
-    return v;
-  }();
-  return refs.data();
+std::vector<intptr_t> CallbackReferences() {
+  std::vector<intptr_t> refs{reinterpret_cast<intptr_t>(&OpCallback)};
+  for (auto list : kNatives) {
+    for (; list->name != nullptr; list++)
+      refs.push_back(reinterpret_cast<intptr_t>(list->callback));
+  }
+  return refs;
 }
 
 }  // namespace edge
@@ -187,7 +179,14 @@ edge_snapshot* edge_snapshot_new(const edge_extension* exts, size_t n_exts, cons
   std::unique_ptr<v8::ArrayBuffer::Allocator> alloc(
       v8::ArrayBuffer::Allocator::NewDefaultAllocator());
   params.array_buffer_allocator = alloc.get();
-  params.external_references = ExternalReferences();
+  snapshot->references = CallbackReferences();
+  for (size_t i = 0; i < n_exts; i++) {
+    snapshot->sources.push_back(std::make_unique<SharedSource>(
+        std::string(exts[i].source ? exts[i].source : "", exts[i].source_len)));
+    snapshot->references.push_back(reinterpret_cast<intptr_t>(snapshot->sources.back().get()));
+  }
+  snapshot->references.push_back(0);
+  params.external_references = snapshot->references.data();
   {
     v8::SnapshotCreator creator(params);
     auto iso = creator.GetIsolate();
@@ -198,7 +197,7 @@ edge_snapshot* edge_snapshot_new(const edge_extension* exts, size_t n_exts, cons
       v8::Context::Scope context_scope(ctx);
       building = &b;
       g_modules = &modules;
-      ok = Populate(iso, ctx, exts, n_exts, ops, n_ops, &why);
+      ok = Populate(iso, ctx, snapshot.get(), exts, n_exts, ops, n_ops, &why);
       building = nullptr;
       g_modules = nullptr;
       modules.clear();

@@ -53,7 +53,6 @@ type testHost struct {
 	t     *testing.T
 	e     *Engine
 	iso   isolate.Isolate
-	mu    sync.Mutex
 	fatal chan string
 	lost  bool // a slice never ends, so the isolate cannot be closed
 }
@@ -302,7 +301,6 @@ func TestScripts(t *testing.T) {
 		{"no code from strings", `try { eval("1") } catch (e) { return e.name + ": " + e.message }`, "returned|EvalError: Code generation from strings is not allowed in a worker"},
 		{"no Function", `try { new Function("return 1")() } catch (e) { return e.name }`, "returned|EvalError"},
 		{"a function does not cross", `t.report(() => 1)`, "threw|TypeError: a value of type function cannot be passed to the runtime"},
-		{"base64 of the language", `return Uint8Array.fromBase64("AP8H").length`, "returned|3"},
 		{"Float16Array", `return new Float16Array(2).byteLength`, "returned|4"},
 		{"unbounded recursion is a RangeError", `function f() { f(); } try { f() } catch (e) { return e.name }`, "returned|RangeError"},
 		{"buffer limit is a RangeError", `try { new ArrayBuffer(1 << 28) } catch (e) { return e.name }`, "returned|RangeError"},
@@ -465,7 +463,7 @@ func TestSnapshotErrors(t *testing.T) {
 	engine(t)
 	tests := []struct{ name, source, want string }{
 		{"syntax", "let let;", "edge:bad: SyntaxError"},
-		{"throws", "\nthrow new TypeError('x')", "edge:bad: TypeError: x (edge:bad:2)"},
+		{"throws", "\nthrow new TypeError('x')", "edge:bad: TypeError: x"},
 		{"op that does not exist", `import { op_nope } from "edge:ops"`, "does not provide an export named 'op_nope'"},
 		{"never ends", "await new Promise(() => {})", "its top-level await never ends"},
 	}

@@ -40,17 +40,14 @@ export function fail(name, message) {
 }
 
 /**
- * Throws unless all usages are allowed, and, when some are required, there are
- * any.
+ * Throws unless all usages are allowed. That there are any is checked last.
  * @param {string[]} usages
  * @param {string[]} allowed
- * @param {boolean} required
  */
-export function checkUsages(usages, allowed, required) {
+export function checkUsages(usages, allowed) {
   for (let i = 0; i < usages.length; i++) {
     if (!ArrayPrototypeIncludes(allowed, usages[i])) fail("SyntaxError", `The usage '${usages[i]}' is not for this key, which has ${ArrayPrototypeJoin(allowed, ", ") || "none"}.`);
   }
-  if (required && usages.length === 0) fail("SyntaxError", "A secret or private key needs a usage.");
 }
 
 /**

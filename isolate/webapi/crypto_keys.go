@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
+	"encoding/asn1"
 	"encoding/base64"
 	"math/big"
 
@@ -20,11 +21,11 @@ import (
 
 var curves = map[string]struct {
 	curve elliptic.Curve
-	ecdh  ecdh.Curve
+	oid   asn1.ObjectIdentifier
 }{
-	"P-256": {elliptic.P256(), ecdh.P256()},
-	"P-384": {elliptic.P384(), ecdh.P384()},
-	"P-521": {elliptic.P521(), ecdh.P521()},
+	"P-256": {elliptic.P256(), asn1.ObjectIdentifier{1, 2, 840, 10045, 3, 1, 7}},
+	"P-384": {elliptic.P384(), asn1.ObjectIdentifier{1, 3, 132, 0, 34}},
+	"P-521": {elliptic.P521(), asn1.ObjectIdentifier{1, 3, 132, 0, 35}},
 }
 
 // maxRSABits bounds the RSA keys that are made and used: the time grows with
@@ -150,7 +151,9 @@ func parse(kind, format string, data []byte, members []op.Value) (any, error) {
 	case "pkcs8":
 		key, err = x509.ParsePKCS8PrivateKey(data)
 	case "spki":
-		key, err = x509.ParsePKIXPublicKey(data)
+		if key, err = x509.ParsePKIXPublicKey(data); err != nil {
+			key, err = parseCompressedSPKI(kind, data)
+		}
 	case "raw":
 		key, err = parseRaw(kind, data)
 	case "jwk":
@@ -199,7 +202,43 @@ func parseRaw(kind string, data []byte) (any, error) {
 	if !ok {
 		return nil, notSupported("The curve %q is not supported", kind)
 	}
-	return ecdsa.ParseUncompressedPublicKey(c.curve, data)
+	return parsePoint(c.curve, data)
+}
+
+// parsePoint reads a point in either form.
+func parsePoint(curve elliptic.Curve, data []byte) (*ecdsa.PublicKey, error) {
+	if len(data) > 0 && (data[0] == 2 || data[0] == 3) {
+		x, y := elliptic.UnmarshalCompressed(curve, data)
+		if x == nil {
+			return nil, dataError("The key data is not valid")
+		}
+		size := (curve.Params().BitSize + 7) / 8
+		data = make([]byte, 1+2*size)
+		data[0] = 4
+		x.FillBytes(data[1 : 1+size])
+		y.FillBytes(data[1+size:])
+	}
+	return ecdsa.ParseUncompressedPublicKey(curve, data)
+}
+
+var oidECPublicKey = asn1.ObjectIdentifier{1, 2, 840, 10045, 2, 1}
+
+// parseCompressedSPKI reads what the library does not: an elliptic curve key
+// whose point is compressed.
+func parseCompressedSPKI(kind string, data []byte) (*ecdsa.PublicKey, error) {
+	var spki struct {
+		Algorithm struct {
+			Algorithm  asn1.ObjectIdentifier
+			NamedCurve asn1.ObjectIdentifier
+		}
+		PublicKey asn1.BitString
+	}
+	c, ok := curves[kind]
+	rest, err := asn1.Unmarshal(data, &spki)
+	if err != nil || !ok || len(rest) > 0 || !spki.Algorithm.Algorithm.Equal(oidECPublicKey) || !spki.Algorithm.NamedCurve.Equal(c.oid) {
+		return nil, dataError("The key data is not valid")
+	}
+	return parsePoint(c.curve, spki.PublicKey.RightAlign())
 }
 
 // jwkMembers are the members of a JSON Web Key in the order in which they cross,

@@ -1,7 +1,6 @@
 package webapi
 
 import (
-	"bytes"
 	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
@@ -26,7 +25,7 @@ func verifyPSS(key *rsa.PublicKey, id crypto.Hash, digest []byte, saltLength int
 		return false
 	}
 	want, ok := encodeEmptySalt(key, id, digest)
-	return ok && bytes.Equal(want, s.Exp(s, big.NewInt(int64(key.E)), key.N).FillBytes(make([]byte, len(want))))
+	return ok && s.Exp(s, big.NewInt(int64(key.E)), key.N).Cmp(new(big.Int).SetBytes(want)) == 0
 }
 
 // signEmptySalt makes a PSS signature with an empty salt. The private operation

@@ -32,7 +32,7 @@ const {
  */
 
 async function generatePair(pair, params, extractable, usages) {
-  checkUsages(usages, [...pair.privateUsages, ...pair.publicUsages], false);
+  checkUsages(usages, [...pair.privateUsages, ...pair.publicUsages]);
   const generated = await op_crypto_generate(pair.kind(params), params.modulusLength, params.publicExponent);
   const algorithm = pair.algorithm(params, params.modulusLength, params.publicExponent);
   return {
@@ -59,7 +59,7 @@ async function importPair(pair, format, keyData, params, extractable, usages) {
   const kind = pair.kind(params);
   if (format === "raw" && !pair.raw) fail("NotSupportedError", `The format 'raw' is not supported for ${pair.name}.`);
   const isPrivate = format === "pkcs8" || (format === "jwk" && keyData.d !== undefined);
-  checkUsages(usages, isPrivate ? pair.privateUsages : pair.publicUsages, isPrivate);
+  checkUsages(usages, isPrivate ? pair.privateUsages : pair.publicUsages);
   const data = format === "jwk" ? membersOfJwk(pair, params, keyData, usages, extractable) : keyData;
   const imported = await op_crypto_import(kind, format, data);
   if (imported[1] !== isPrivate) fail("DataError", "The key data is not valid.");

@@ -49,14 +49,14 @@ export const hmac = {
   },
 
   generateKey(params, extractable, usages) {
-    checkUsages(usages, ["sign", "verify"], true);
+    checkUsages(usages, ["sign", "verify"]);
     const length = params.length ?? blockBits[params.hash.name];
     if (length === 0) fail("OperationError", "The length of the key is 0.");
     return createKey("secret", extractable, { name: "HMAC", length, hash: params.hash }, usages, randomKey(length));
   },
 
   importKey(format, keyData, params, extractable, usages) {
-    checkUsages(usages, ["sign", "verify"], true);
+    checkUsages(usages, ["sign", "verify"]);
     const alg = () => `HS${StringPrototypeSlice(params.hash.name, 4)}`;
     const key = secretOf(format, keyData, "sig", alg, usages, extractable);
     let length = TypedArrayPrototypeGetByteLength(key) * 8;
@@ -90,13 +90,13 @@ const isAesLength = (bits) => bits === 128 || bits === 192 || bits === 256;
 function aes(name, mode, allowed) {
   return {
     generateKey(params, extractable, usages) {
-      checkUsages(usages, allowed, true);
+      checkUsages(usages, allowed);
       if (!isAesLength(params.length)) fail("OperationError", "The length of an AES key is 128, 192 or 256 bits.");
       return createKey("secret", extractable, { name, length: params.length }, usages, randomKey(params.length));
     },
 
     importKey(format, keyData, _, extractable, usages) {
-      checkUsages(usages, allowed, true);
+      checkUsages(usages, allowed);
       const alg = (size) => `A${size * 8}${mode}`;
       const key = secretOf(format, keyData, "enc", alg, usages, extractable);
       const length = TypedArrayPrototypeGetByteLength(key) * 8;
@@ -164,7 +164,7 @@ function derivation(name) {
   return {
     importKey(format, keyData, _, extractable, usages) {
       if (format !== "raw") fail("NotSupportedError", `The format '${format}' is not supported for ${name}.`);
-      checkUsages(usages, ["deriveKey", "deriveBits"], true);
+      checkUsages(usages, ["deriveKey", "deriveBits"]);
       if (extractable) fail("SyntaxError", `A key of ${name} cannot be extractable.`);
       return createKey("secret", false, { name }, usages, keyData);
     },

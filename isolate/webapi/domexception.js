@@ -5,7 +5,7 @@ import { primordials } from "edge:primordials";
 import * as webidl from "edge:webidl";
 import { native_set_dom_exception } from "edge:ops";
 
-const { Error, ErrorPrototype, ObjectSetPrototypeOf, RangeError } = primordials;
+const { Error, ErrorPrototype, ObjectSetPrototypeOf, RangeError, ReflectDeleteProperty } = primordials;
 
 // https://webidl.spec.whatwg.org/#dfn-error-names-table
 const codes = {
@@ -77,7 +77,10 @@ export class DOMException {
   constructor(message = "", name = "Error") {
     message = webidl.converters.DOMString(message, "Failed to construct 'DOMException'", "Argument 1");
     name = webidl.converters.DOMString(name, "Failed to construct 'DOMException'", "Argument 2");
-    const error = new Error();
+    // The engine writes the message of the construction into the stack; the
+    // property itself is the prototype's accessor.
+    const error = new Error(message);
+    ReflectDeleteProperty(error, "message");
     ObjectSetPrototypeOf(error, new.target.prototype);
     return new Data(error, message, name);
   }

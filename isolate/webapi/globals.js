@@ -36,10 +36,10 @@ import {
 import { ByteLengthQueuingStrategy, CountQueuingStrategy } from "edge:streams_strategies";
 import { TransformStream, TransformStreamDefaultController } from "edge:streams_transform";
 import { WritableStream, WritableStreamDefaultController, WritableStreamDefaultWriter } from "edge:streams_writable";
-import { structuredClone } from "edge:structured_clone";
+import { registerInterface, structuredClone } from "edge:structured_clone";
 import { clearInterval, clearTimeout, queueMicrotask, setInterval, setTimeout } from "edge:timers";
+import { installUint8Array } from "edge:uint8array";
 import { URL, URLSearchParams } from "edge:url";
-import { guardWebAssembly } from "edge:webassembly";
 
 const { Atomics, ObjectSetPrototypeOf, ReflectDeleteProperty, ReflectOwnKeys, globalThis: global } = primordials;
 
@@ -113,6 +113,7 @@ function exposeAll() {
   for (let i = 0; i < classes.length; i++) {
     webidl.exposeInterface(classes[i], interfaces[classes[i]]);
     describeInterface(interfaces[classes[i]]);
+    registerInterface(interfaces[classes[i]]);
   }
   const functions = ReflectOwnKeys(operations);
   for (let i = 0; i < functions.length; i++) webidl.exposeOperation(functions[i], operations[functions[i]]);
@@ -140,8 +141,8 @@ function removeShared() {
   ReflectDeleteProperty(global, "SharedArrayBuffer");
   const blocking = ["wait", "waitAsync", "notify"];
   for (let i = 0; i < blocking.length; i++) ReflectDeleteProperty(Atomics, blocking[i]);
-  guardWebAssembly();
 }
 
 exposeAll();
+installUint8Array();
 removeShared();

@@ -59,7 +59,7 @@ func (h *bodyHost) Resources() *op.Table             { return &h.table }
 func (h *bodyHost) Context() context.Context         { return h.ctx }
 func (h *bodyHost) Booted(*op.ScriptError)           {}
 func (h *bodyHost) Log(string, uint32, string)       {}
-func (h *bodyHost) SetTimer(float64)                 {}
+func (h *bodyHost) SetTimer(float64, uint32)         {}
 func (h *bodyHost) Grant(string) any                 { return nil }
 
 // call runs an op by name and returns where its bodyAnswer arrives, and, for a Sync

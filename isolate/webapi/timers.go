@@ -8,10 +8,10 @@ func timersOps() []op.Op {
 	return []op.Op{{
 		Name: "op_timer_set",
 		Mode: op.Post,
-		// op_timer_set(ms): emit "timer" after ms; a later call replaces it, and a
-		// negative delay clears it.
+		// op_timer_set(ms, invocation): emit "timer" after ms; a later call replaces
+		// it, and a negative delay clears it.
 		Func: func(c *op.Call) error {
-			c.Host().SetTimer(c.Arg(0).Number())
+			c.Host().SetTimer(c.Arg(0).Number(), uint32(c.Int(1)))
 			return nil
 		},
 	}}

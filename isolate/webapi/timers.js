@@ -108,7 +108,8 @@ function arm() {
   // A later deadline than asked for is left to the wake-up, which asks again.
   if (deadline > armed && deadline !== Infinity) return;
   armed = deadline;
-  op_timer_set(deadline === Infinity ? -1 : MathMax(0, deadline - native_now()));
+  if (deadline === Infinity) op_timer_set(-1, 0);
+  else op_timer_set(MathMax(0, deadline - native_now()), heap[0].invocation);
 }
 
 // https://html.spec.whatwg.org/multipage/timers-and-user-prompts.html#timer-initialisation-steps

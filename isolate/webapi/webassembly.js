@@ -19,6 +19,7 @@ const {
   Proxy,
   ReflectApply,
   ReflectConstruct,
+  ReflectDeleteProperty,
   ReflectGetOwnPropertyDescriptor,
   ReflectOwnKeys,
   TypeError,
@@ -26,22 +27,25 @@ const {
   TypedArrayPrototypeGetByteLength,
   TypedArrayPrototypeGetByteOffset,
   TypedArrayPrototypeGetSymbolToStringTag,
-  TypedArrayPrototypeSlice,
   Uint8Array,
-  WebAssembly,
-  WebAssemblyCompile,
-  WebAssemblyInstantiate,
-  WebAssemblyMemory,
-  WebAssemblyMemoryPrototype,
-  WebAssemblyModule,
-  WebAssemblyModulePrototype,
-  WebAssemblyValidate,
 } = primordials;
+
+// The engine's own, captured when an isolate is given its worker: while the
+// start-up snapshot is made there is no WebAssembly.
+let WebAssembly;
+let WebAssemblyCompile;
+let WebAssemblyInstantiate;
+let WebAssemblyMemory;
+let WebAssemblyModule;
+let WebAssemblyValidate;
 
 const why = "shared memories are not offered: workers have no threads to share them with";
 
 /** A position in the bytes of a module. */
 class Reader {
+  bytes;
+  at;
+  end;
   constructor(bytes, at, end) {
     this.bytes = bytes;
     this.at = at;
@@ -142,7 +146,7 @@ function checked(args, prefix) {
   const source = args[0];
   if (!webidl.isBufferSource(source)) return args;
   let bytes = bytesOf(source);
-  if (args.length > 1) bytes = TypedArrayPrototypeSlice(bytes);
+  if (args.length > 1) bytes = new Uint8Array(bytes); // slice() would ask Symbol.species
   if (usesSharedMemory(bytes)) throw new TypeError(`${prefix}: ${why}`);
   return args.length > 1 ? [bytes, args[1], args[2]] : [bytes];
 }
@@ -214,10 +218,21 @@ function replaceConstructor(Wrapper, Native, prototype) {
   replace(WebAssembly, Wrapper.name, Wrapper);
 }
 
-/** Puts the guarded constructors and functions in place. */
+/** Puts the guarded constructors and functions in place, before any code of the worker runs. */
 export function guardWebAssembly() {
-  replaceConstructor(Memory, WebAssemblyMemory, WebAssemblyMemoryPrototype);
-  replaceConstructor(Module, WebAssemblyModule, WebAssemblyModulePrototype);
+  // These too come with each context, whatever the snapshot lacked.
+  ReflectDeleteProperty(globalThis, "SharedArrayBuffer");
+  WebAssembly = globalThis.WebAssembly;
+  if (WebAssembly === undefined) return; // switched off by a flag of the engine
+  ({
+    compile: WebAssemblyCompile,
+    instantiate: WebAssemblyInstantiate,
+    Memory: WebAssemblyMemory,
+    Module: WebAssemblyModule,
+    validate: WebAssemblyValidate,
+  } = WebAssembly);
+  replaceConstructor(Memory, WebAssemblyMemory, WebAssemblyMemory.prototype);
+  replaceConstructor(Module, WebAssemblyModule, WebAssemblyModule.prototype);
   const names = ["validate", "compile", "instantiate"];
   for (let i = 0; i < names.length; i++) {
     ObjectDefineProperty(functions[names[i]], "length", { __proto__: null, value: 1, writable: false, enumerable: false, configurable: true });

@@ -80,6 +80,11 @@ export function makeException(Class, message, prefix, context) {
 
 /** A context whose text is only made for an error: most conversions succeed. */
 class Place {
+  start;
+  outer;
+  middle;
+  name;
+  end;
   constructor(start, outer, middle, name, end) {
     this.start = start;
     this.outer = outer;

@@ -28,6 +28,11 @@ type FetcherFunc func(ctx context.Context, req *Request) (*Response, error)
 // Fetch calls f.
 func (f FetcherFunc) Fetch(ctx context.Context, req *Request) (*Response, error) { return f(ctx, req) }
 
+// MaxHops is how many services one request may come through. The loader refuses
+// circles of services, so what meets it is a chain that leaves the process and
+// comes back, or a deep one.
+const MaxHops = 16
+
 // Request is an HTTP request as a service sees it.
 type Request struct {
 	Method string // upper case for the standard methods
@@ -37,10 +42,13 @@ type Request struct {
 	// ID names the request in logs and error bodies; the same along a chain of
 	// service bindings.
 	ID string
-	// Hops counts the service bindings that the request came through.
+	// Hops counts the services that the request came through, on other servers of
+	// this kind too. No service takes one with more than MaxHops.
 	Hops int
 	// ClientAddr is the peer's "ip:port", empty inside the process.
 	ClientAddr string
+	// Trace takes what Fetchers report for the access log; nil: nobody asks.
+	Trace *Trace
 }
 
 // Response is an HTTP response as a service gave it.

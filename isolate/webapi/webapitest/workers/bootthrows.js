@@ -1,0 +1,3 @@
+// The module throws while it is evaluated.
+await 0;
+throw new RangeError("not today");

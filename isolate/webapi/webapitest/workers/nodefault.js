@@ -1,0 +1,2 @@
+// No export at all.
+globalThis.x = 1;

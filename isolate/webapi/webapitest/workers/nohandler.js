@@ -1,0 +1,3 @@
+// Nothing that could take a request.
+export default { scheduled() {} };
+export const answer = 42;

@@ -1,0 +1,6 @@
+// The neighbour.
+export default {
+  fetch(): Response {
+    return new Response("good\n");
+  },
+};
