@@ -395,7 +395,10 @@ edge_program* edge_program_new(const edge_module* mods, size_t n, const char* ma
 void edge_program_free(edge_program* p) { delete p; }
 
 size_t edge_program_make_cache(edge_program* p, edge_instance* inst) {
-  std::lock_guard<std::mutex> cache_lock(p->cache_mu);
+  // A thread that V8 gave up on may keep the lock for good; the program then goes
+  // without a cache.
+  std::unique_lock<std::mutex> cache_lock(p->cache_mu, std::try_to_lock);
+  if (!cache_lock.owns_lock() || inst->dead) return 0;
   auto iso = inst->iso;
   v8::Locker locker(iso);
   v8::Isolate::Scope isolate_scope(iso);
