@@ -71,6 +71,13 @@ func TestRetireLeavesIdleConnectionsTheirLastRequest(t *testing.T) {
 	retired := make(chan error, 1)
 	go func() { retired <- ts.Retire(t.Context()) }()
 	await(t, ts.stop, "the end of accepting")
+	// stop is closed first; the listeners are when the lock is free again.
+	ts.mu.Lock()
+	listening := len(ts.listeners)
+	ts.mu.Unlock()
+	if listening != 0 {
+		t.Errorf("%d listeners are left", listening)
+	}
 	if c, err := net.Dial("tcp", ts.addr); err == nil {
 		_ = c.Close()
 		t.Error("the server still accepts")
