@@ -77,7 +77,11 @@ func bombs() []attack {
 			fill map set split from json_doubling regexp_split concat`, fatal, memory),
 		attacks("bombs.js", "buffers", hoarding, `
 			array_buffers small_array_buffers one_array_buffer resizable resizable_reserve transfer clones encoder blobs
-			wasm_memories wasm_memory wasm_grow_js wasm_grow`, thrown, memory),
+			wasm_memories wasm_grow_js`, thrown, memory),
+		// Memory that nobody has touched is address space alone.
+		attacks("bombs.js", "buffers", hoarding, `wasm_memory`, thrown, memory, ok),
+		// V8 does not look up from a compiled loop of memory.grow for seconds.
+		attacks("bombs.js", "buffers", spinning, `wasm_grow`, memory, cpu),
 		attacks("bombs.js", "recursion", recursing, `
 			plain getter to_string to_json deep_json proxy proxy_chain constructor_of_itself deep_clone clone_getter headers
 			request url replace sort async_function regexp flat join wasm error_cause stack_trace`, thrown),
@@ -102,7 +106,7 @@ func oddities() []attack {
 	)
 }
 
-// oneTenantEach merges the tenants of attacks that do no lasting harm.
+// oneTenant merges the tenants of attacks that do no lasting harm.
 func oneTenant(list []attack, name string) []attack {
 	for i := range list {
 		list[i].tenant.name = name
