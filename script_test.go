@@ -34,7 +34,8 @@ func TestMain(m *testing.M) { programtest.Main(m) }
 //	http [-H h] [-d body] [-until pattern] [-status n] method url [pattern...]
 //	                        asks a server, which may just be starting, and looks
 //	                        for patterns in status line, headers and body; with
-//	                        -until it asks until that pattern is there
+//	                        -until it asks until that pattern is there, with !
+//	                        until nobody answers
 //	freeport name           sets a variable to a port that nobody listens on
 //	listen name             the same, and listens on it
 //	cmp-code n              compares the exit code of the last edge
@@ -183,6 +184,9 @@ func askServer(ts *testscript.TestScript, neg bool, args []string) {
 		switch {
 		case neg && err != nil:
 			return
+		case neg && time.Now().Before(deadline):
+			time.Sleep(5 * time.Millisecond) // it is just stopping
+			continue
 		case neg:
 			ts.Fatalf("%s answers:\n%s", q.url, text)
 		case err == nil && q.until != "" && time.Now().Before(deadline):

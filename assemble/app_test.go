@@ -348,6 +348,17 @@ func TestProblemsShowTheSource(t *testing.T) {
 	}
 }
 
+func TestConsoleNamesTheAuthorsFiles(t *testing.T) {
+	s := newSite(t, map[string]string{"config.cue": strings.Replace(oneWorker, "w.js", "w.ts", 1),
+		"w.ts": "type A = string;\n\nexport default {\n  fetch() {\n    Promise.reject(new Error('alone'));\n    return new Response('ok');\n  },\n};\n"})
+	s.load()
+	s.want("/", "ok")
+	s.until(func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.console) > 0 })
+	if got, want := s.console[0], "Uncaught (in promise) Error: alone\n    at Object.fetch (w.ts:5:20)"; got != want {
+		t.Errorf("printed %q, want %q", got, want)
+	}
+}
+
 func TestExplain(t *testing.T) {
 	s := newSite(t, map[string]string{"config.cue": oneWorker,
 		"w.js": "export default {\n  fetch() {\n    throw new Error('here');\n  },\n};\n"})
@@ -369,6 +380,47 @@ func TestExplain(t *testing.T) {
 	}
 	if x := s.app.Explain("nobody", r.Err); x.Stack != "" {
 		t.Errorf("of another service: %+v", x)
+	}
+}
+
+func TestConsoleShowsTheSource(t *testing.T) {
+	s := newSite(t, map[string]string{"config.cue": strings.Replace(oneWorker, "w.js", "w.ts", 1), "w.ts": `interface A {}
+
+function boom(a: A): never {
+  throw Object.assign(new Error("no", { cause: new Error("why") }), { code: 5 });
+}
+export default {
+  fetch() {
+    try {
+      boom({});
+    } catch (e) {
+      console.error("caught", e);
+    }
+    console.log("file:///w.js:1:1", "no stack");
+    (async () => boom({}))();
+    return new Response("ok");
+  },
+};
+`})
+	s.load()
+	s.want("/", "ok")
+	s.until(func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.console) == 3 })
+	const stack = `Error: no
+    at boom (w.ts:4:23)
+    at Object.fetch (w.ts:9:7) {
+  code: 5,
+  [cause]: Error: why
+      at boom (w.ts:4:48)
+      at Object.fetch (w.ts:9:7)
+}`
+	if got := s.console[0]; got != "caught "+stack {
+		t.Errorf("logged\n%s\nwant\ncaught %s", got, stack)
+	}
+	if got := s.console[1]; got != "file:///w.js:1:1 no stack" {
+		t.Errorf("a text that is no stack was logged as %q", got)
+	}
+	if got := s.console[2]; !strings.HasPrefix(got, "Uncaught (in promise) Error: no\n    at boom (w.ts:4:23)\n    at w.ts:14:18\n    at Object.fetch (w.ts:14:25)") || strings.Contains(got, "edge:") {
+		t.Errorf("a rejection was logged as\n%s", got)
 	}
 }
 

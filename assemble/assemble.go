@@ -125,7 +125,10 @@ type Report struct {
 }
 
 // Address is where a socket listens.
-type Address struct{ Socket, Address string }
+type Address struct {
+	Socket, Address string
+	New             bool // it did not listen before the Load
+}
 
 // Load reads a configuration and serves it in place of the one before. When that
 // fails, the error is a *config.Error, an *Error, or about the machine, and what

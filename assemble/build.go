@@ -370,7 +370,7 @@ func boot(ctx context.Context, fresh []*worker) error {
 func limits(l config.Limits) isolate.Limits {
 	return isolate.Limits{
 		CPU: l.CPU, StartupCPU: l.StartupCPU, StartupWall: l.StartupWall, FirstByte: l.FirstByte, Wall: l.Wall,
-		Memory: l.Memory, Buffers: l.Buffers, WasmMemories: l.WasmMemories, Concurrency: l.Concurrency,
+		Memory: l.Memory, Buffers: l.Buffers, Concurrency: l.Concurrency,
 		Queue: l.Queue, Subrequests: l.Subrequests, LogBytes: l.LogBytes,
 	}
 }

@@ -195,7 +195,7 @@ func (a *App) commitSockets(next *built, report *Report) {
 			// What is needed for it, a descriptor, may be there at the next reload.
 			a.log.Error("serve socket", "socket", c.Name, "error", err)
 		}
-		report.Addresses = append(report.Addresses, Address{Socket: c.Name, Address: s.ln.real.Addr().String()})
+		report.Addresses = append(report.Addresses, Address{Socket: c.Name, Address: s.ln.real.Addr().String(), New: next.newSockets[key] != nil})
 	}
 	for key, s := range a.sockets {
 		if wanted[key] {

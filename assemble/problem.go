@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/edge-runtime/edge/config"
+	"github.com/edge-runtime/edge/isolate"
 	"github.com/edge-runtime/edge/isolate/op"
 	"github.com/edge-runtime/edge/isolate/outcome"
 	"github.com/edge-runtime/edge/vfs"
@@ -148,6 +149,28 @@ var placeRE = regexp.MustCompile(`(?m)^\s+at (?:.*\()?([^()\s][^()]*?):(\d+):(\d
 // runtimeFrameRE matches frames of the web platform's own code, in which the
 // author of a worker cannot mend anything.
 var runtimeFrameRE = regexp.MustCompile(`(?m)\n\s+at (?:.*\()?edge:[a-z_]+:\d+:\d+\)?$`)
+
+// loggedPlaceRE matches the lines of a console text that are frames in modules,
+// loggedRuntimeRE those of runtimeFrameRE. An error's properties may follow.
+var (
+	loggedPlaceRE   = regexp.MustCompile(`(?m)^\s+at (?:.*\()?file:///.*:\d+\)?(?: \{)?$`)
+	loggedRuntimeRE = regexp.MustCompile(`(?m)\n\s+at (?:.*\()?edge:[a-z_]+:\d+:\d+\)?( \{)?$`)
+)
+
+// console hands console output on with the stacks in it in terms of the author's
+// files, as those of exceptions are.
+func (w *worker) console(next func(isolate.ConsoleRecord)) func(isolate.ConsoleRecord) {
+	if next == nil {
+		return nil
+	}
+	return func(r isolate.ConsoleRecord) {
+		if strings.Contains(r.Text, "\n    ") && strings.Contains(r.Text, " at ") {
+			r.Text = loggedRuntimeRE.ReplaceAllString(r.Text, "$1")
+			r.Text = loggedPlaceRE.ReplaceAllStringFunc(r.Text, w.bundle.MapStack)
+		}
+		next(r)
+	}
+}
 
 func (w *worker) explain(err error) Explanation {
 	var se *op.ScriptError

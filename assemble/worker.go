@@ -72,7 +72,7 @@ func (a *App) newWorker(s *config.Service, bundle *vfs.Bundle, env []isolate.Env
 	w.isolate, err = a.runtime.NewWorker(isolate.WorkerConfig{
 		Name: s.Name, Program: program(bundle), Env: env, Limits: limits(s.Worker.Limits), Grants: grants,
 		Fields:   map[string]string{"outbound": s.Field + ".worker.globalOutbound"},
-		Console:  a.opts.Console,
+		Console:  w.console(a.opts.Console),
 		MapStack: bundle.MapStack,
 	})
 	if err != nil {

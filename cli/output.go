@@ -186,22 +186,25 @@ func (o *output) loaded(r *assemble.Report, path string, first bool) {
 	for _, w := range r.Warnings {
 		o.log.Warn(w)
 	}
-	if !first {
+	if first {
+		o.log.Info("loaded", "config", path, "services", r.Services, "workers", r.Started, "took", duration(r.Took))
+	} else {
 		level := slog.LevelInfo
 		if r.Unchanged {
 			level = slog.LevelDebug
 		}
 		o.log.Log(context.Background(), level, "reloaded", "config", path, "started", r.Started, "kept", r.Kept, "took", duration(r.Took))
-		return
 	}
-	o.log.Info("loaded", "config", path, "services", r.Services, "workers", r.Started, "took", duration(r.Took))
-	if r.AdminSubstituted {
+	if first && r.AdminSubstituted {
 		o.log.Warn("the default admin address is in use, another took its place", "address", r.Admin, "hint", "admin: address: \"127.0.0.1:9091\" or \"off\" in the configuration")
 	}
-	if r.Admin != "" {
+	if first && r.Admin != "" {
 		o.log.Info("admin", "health", "http://"+r.Admin+"/healthz", "ready", "http://"+r.Admin+"/readyz")
 	}
 	for _, a := range r.Addresses {
+		if !a.New {
+			continue
+		}
 		o.log.Info("listening", "socket", a.Socket, "url", "http://"+browsable(a.Address)+"/")
 	}
 }

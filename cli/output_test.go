@@ -5,13 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/edge-runtime/edge/assemble"
@@ -160,7 +159,7 @@ func TestConsole(t *testing.T) {
 func TestLoads(t *testing.T) {
 	t.Parallel()
 	r := &assemble.Report{Services: 2, Started: 1, Kept: 1, Took: 12345 * time.Microsecond, Admin: "127.0.0.1:9999", AdminSubstituted: true,
-		Addresses: []assemble.Address{{Socket: "http", Address: "[::]:8080"}}, Warnings: []string{"careful"}}
+		Addresses: []assemble.Address{{Socket: "http", Address: "[::]:8080", New: true}, {Socket: "old", Address: "127.0.0.1:1"}}, Warnings: []string{"careful"}}
 	got := written(t, logFlags{LogFormat: "text"}, false, func(o *output) { o.loaded(r, "c.cue", true) })
 	for _, want := range []string{" warning careful\n", "loaded config=c.cue services=2 workers=1 took=12ms", "health=http://127.0.0.1:9999/healthz",
 		"another took its place", "listening socket=http url=http://localhost:8080/"} {
@@ -168,11 +167,14 @@ func TestLoads(t *testing.T) {
 			t.Errorf("%q lacks %q", got, want)
 		}
 	}
+	if strings.Contains(got, "socket=old") {
+		t.Errorf("an address that was there before is announced: %q", got)
+	}
 	got = written(t, logFlags{LogFormat: "text"}, false, func(o *output) { o.loaded(r, "c.cue", false) })
-	if !strings.Contains(got, "reloaded config=c.cue started=1 kept=1") || strings.Contains(got, "listening") {
+	if !strings.Contains(got, "reloaded config=c.cue started=1 kept=1") || strings.Count(got, "listening") != 1 || strings.Contains(got, "admin") {
 		t.Errorf("a reload is logged as %q", got)
 	}
-	r.Unchanged, r.Warnings = true, nil
+	r.Unchanged, r.Warnings, r.Addresses = true, nil, nil
 	if got := written(t, logFlags{LogFormat: "text"}, false, func(o *output) { o.loaded(r, "c.cue", false) }); got != "" {
 		t.Errorf("a reload that changed nothing is logged as %q", got)
 	}
@@ -251,42 +253,39 @@ func TestLineWriterNeverWaits(t *testing.T) {
 	}
 }
 
-// stepper is a writer that looks at what it was given only when it is told to.
-type stepper struct {
-	begun, look chan struct{}
-	got         []string
+// slow is a writer that looks at what it was given when it is told to.
+type slow struct {
+	buffer
+	look chan struct{}
 }
 
-func (s *stepper) Write(p []byte) (int, error) {
-	s.begun <- struct{}{}
+func (s *slow) Write(p []byte) (int, error) {
 	<-s.look
-	s.got = append(s.got, string(p))
-	return len(p), nil
+	return s.buffer.Write(p)
 }
 
-// Lines that come while others are written lie elsewhere, also after a pause.
-func TestLineWriterKeepsLinesApart(t *testing.T) {
-	t.Parallel()
-	s := &stepper{begun: make(chan struct{}), look: make(chan struct{})}
-	w := newLineWriter(s)
-	var want []string
-	for i := range 8 {
-		line, meanwhile := fmt.Sprintf("line %d\n", i), fmt.Sprintf("meanwhile %d\n", i)
-		w.WriteString(line)
-		<-s.begun
-		w.WriteString(meanwhile)
-		s.look <- struct{}{}
-		<-s.begun
-		s.look <- struct{}{}
-		want = append(want, line, meanwhile)
-		// The second is taken once the writer has found nothing more to do.
-		w.wake <- struct{}{}
-		w.wake <- struct{}{}
-	}
-	w.close()
-	if !slices.Equal(s.got, want) {
-		t.Errorf("got %q, want %q", s.got, want)
-	}
+func TestLineWriterKeepsLinesWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slow{look: make(chan struct{})}
+		w := newLineWriter(s)
+		var want strings.Builder
+		for _, word := range []string{"one", "two", "three", "four", "five", "six", "seven", "eight"} {
+			// Two lines, the second while the first is on its way; then a rest.
+			for range 2 {
+				want.WriteString(word + "\n")
+				w.WriteString(word + "\n")
+				synctest.Wait()
+				word = "-" + word[1:]
+			}
+			s.look <- struct{}{}
+			s.look <- struct{}{}
+			synctest.Wait()
+		}
+		w.close()
+		if got := s.buf.String(); got != want.String() {
+			t.Errorf("%q was written, want %q", got, want.String())
+		}
+	})
 }
 
 func TestDurations(t *testing.T) {

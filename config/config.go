@@ -93,19 +93,18 @@ type Binding struct {
 
 // Limits bound what a worker may use. Each has an outcome of its own.
 type Limits struct {
-	CPU          time.Duration // CPU time of one request
-	StartupCPU   time.Duration // CPU time of evaluating the main module
-	StartupWall  time.Duration // wall time of the same
-	FirstByte    time.Duration // wall time until the response begins
-	Wall         time.Duration // wall time of a request in total, waitUntil included
-	Idle         time.Duration // wall time in which a body does not move
-	Memory       int64         // bytes of JavaScript heap in one isolate
-	Buffers      int64         // bytes of ArrayBuffers and Wasm memories in one isolate
-	WasmMemories int           // Wasm memories in one isolate
-	Concurrency  int           // requests in one isolate at the same time
-	Queue        int           // requests that wait for a place among those
-	Subrequests  int           // fetches and service calls of one request
-	LogBytes     int64         // bytes of console output of one request
+	CPU         time.Duration // CPU time of one request
+	StartupCPU  time.Duration // CPU time of evaluating the main module
+	StartupWall time.Duration // wall time of the same
+	FirstByte   time.Duration // wall time until the response begins
+	Wall        time.Duration // wall time of a request in total, waitUntil included
+	Idle        time.Duration // wall time in which a body does not move
+	Memory      int64         // bytes of JavaScript heap in one isolate
+	Buffers     int64         // bytes of ArrayBuffers and Wasm memories in one isolate
+	Concurrency int           // requests in one isolate at the same time
+	Queue       int           // requests that wait for a place among those
+	Subrequests int           // fetches and service calls of one request
+	LogBytes    int64         // bytes of console output of one request
 }
 
 // Network is the way to servers that are named by the worker. A connection

@@ -135,7 +135,7 @@ func decodeLimits(own, common node) Limits {
 	i := func(name string) int { return from(name).number(name) }
 	return Limits{
 		CPU: d("cpu"), StartupCPU: d("startupCpu"), StartupWall: d("startupWall"), FirstByte: d("firstByte"), Wall: d("wall"), Idle: d("idle"),
-		Memory: b("memory"), Buffers: b("buffers"), WasmMemories: i("wasmMemories"),
+		Memory: b("memory"), Buffers: b("buffers"),
 		Concurrency: i("concurrency"), Queue: i("queue"), Subrequests: i("subrequests"), LogBytes: b("log"),
 	}
 }

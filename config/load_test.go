@@ -40,7 +40,7 @@ func mustLoad(t testing.TB, files map[string]string) (*Config, string) {
 // to be meant.
 var defaultLimits = Limits{
 	CPU: time.Second, StartupCPU: time.Second, StartupWall: 10 * time.Second, FirstByte: 30 * time.Second,
-	Wall: 15 * time.Minute, Idle: time.Minute, Memory: 64 << 20, Buffers: 64 << 20, WasmMemories: 8,
+	Wall: 15 * time.Minute, Idle: time.Minute, Memory: 64 << 20, Buffers: 64 << 20,
 	Concurrency: 1000, Queue: 1000, Subrequests: 100, LogBytes: 256 << 10,
 }
 

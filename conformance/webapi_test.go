@@ -84,7 +84,7 @@ func runFile(t *testing.T, rt *isolate.Runtime, harness []byte, file string) {
 			return spec, nil
 		}},
 		Limits: isolate.Limits{CPU: 20 * time.Second, StartupCPU: 5 * time.Second, Subrequests: 1000,
-			Memory: 128 << 20, Buffers: 256 << 20, LogBytes: 1 << 20, Queue: 10, WasmMemories: 8},
+			Memory: 128 << 20, Buffers: 256 << 20, LogBytes: 1 << 20, Queue: 10},
 		Grants:  map[string]any{"outbound": webapitest.Origin()},
 		Console: func(r isolate.ConsoleRecord) { t.Logf("console.%s: %s", r.Level, r.Text) },
 	})

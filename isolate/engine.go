@@ -30,9 +30,8 @@ type Trimmer interface{ Trim() }
 
 // Params are an isolate's own limits.
 type Params struct {
-	HeapBytes    int64 // V8 heap; the isolate is ended by StatusHeapLimit near it
-	BufferBytes  int64 // ArrayBuffers; an allocation over it is a RangeError in JavaScript
-	WasmMemories int   // live Wasm memories
+	HeapBytes   int64 // V8 heap; the isolate is ended by StatusHeapLimit near it
+	BufferBytes int64 // ArrayBuffers; an allocation over it is a RangeError in JavaScript
 }
 
 // EngineHost is what an isolate calls. Each method says on which thread.
@@ -163,5 +162,4 @@ type Probe struct {
 // Memory is what an isolate holds, in bytes.
 type Memory struct {
 	HeapUsed, HeapTotal, LargeObjects, Buffers, External int64
-	WasmMemories                                         int
 }

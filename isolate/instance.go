@@ -67,7 +67,6 @@ type Instance struct {
 	pumpDelay  time.Duration
 	bootCPU    int64
 	background int64 // CPU time of events of no live invocation
-	wasm       int64 // Wasm memories that the ledger counts
 	handles    []uint32
 }
 

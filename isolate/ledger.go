@@ -16,14 +16,12 @@ type ledger struct {
 	maxCage     int64
 	maxMappings int64
 	cage        atomic.Int64 // sum over the isolates that are open
-	wasm        atomic.Int64 // Wasm memories
 	relieving   atomic.Bool
 }
 
 const (
-	freshCage       = 1 << 20 // what an isolate takes before it ran anything
-	mappingsPerIso  = 16
-	mappingsPerWasm = 2
+	freshCage      = 1 << 20 // what an isolate takes before it ran anything
+	mappingsPerIso = 16
 
 	// Shares of the cage, in percent: from where idle instances go, new isolates
 	// are refused, and the largest instance is ended.
@@ -45,10 +43,6 @@ func (l *ledger) update(in *Instance, m *Memory) {
 		in.cage.Store(e)
 		l.cage.Add(d)
 	}
-	if d := int64(m.WasmMemories) - in.wasm; d != 0 {
-		in.wasm = int64(m.WasmMemories)
-		l.wasm.Add(d)
-	}
 	if l.above(endShare) && l.relieving.CompareAndSwap(false, true) {
 		l.r.spawn(l.relieve)
 	}
@@ -57,7 +51,7 @@ func (l *ledger) update(in *Instance, m *Memory) {
 func (l *ledger) above(percent int64) bool { return l.cage.Load() > l.maxCage/100*percent }
 
 func (l *ledger) mappings(isolates int) int64 {
-	return int64(isolates)*mappingsPerIso + l.wasm.Load()*mappingsPerWasm
+	return int64(isolates) * mappingsPerIso
 }
 
 // full reports whether one more isolate would be too much.
@@ -93,8 +87,6 @@ func (l *ledger) relieve() (threadLost bool) {
 // forget takes an isolate out that was closed.
 func (l *ledger) forget(in *Instance) {
 	l.cage.Add(-in.cage.Swap(0))
-	l.wasm.Add(-in.wasm)
-	in.wasm = 0
 }
 
 // admit reserves room for one isolate, for which it closes the least recently

@@ -12,21 +12,20 @@ import (
 // message of that outcome names the field and its value.
 //
 // The zero Limits stand for DefaultLimits. In other Limits a field of zero takes
-// its default too, except for the counts that may be zero: Queue, Subrequests,
-// WasmMemories and LogBytes are taken as they are.
+// its default too, except for the counts that may be zero: Queue, Subrequests and
+// LogBytes are taken as they are.
 type Limits struct {
-	CPU          time.Duration // CPU time of one invocation, all its events together
-	StartupCPU   time.Duration // CPU time of evaluating the main module
-	StartupWall  time.Duration // wall time of the same, from the creation of the isolate
-	FirstByte    time.Duration // wall time until the invocation has responded
-	Wall         time.Duration // wall time of an invocation in total, waitUntil included
-	Memory       int64         // bytes of JavaScript heap in one instance
-	Buffers      int64         // bytes of ArrayBuffers and Wasm memories in one instance
-	WasmMemories int           // Wasm memories in one instance
-	Concurrency  int           // invocations in one instance at the same time
-	Queue        int           // invocations that wait for a place among those
-	Subrequests  int           // fetches and service calls of one invocation
-	LogBytes     int64         // console output of one invocation
+	CPU         time.Duration // CPU time of one invocation, all its events together
+	StartupCPU  time.Duration // CPU time of evaluating the main module
+	StartupWall time.Duration // wall time of the same, from the creation of the isolate
+	FirstByte   time.Duration // wall time until the invocation has responded
+	Wall        time.Duration // wall time of an invocation in total, waitUntil included
+	Memory      int64         // bytes of JavaScript heap in one instance
+	Buffers     int64         // bytes of ArrayBuffers and Wasm memories in one instance
+	Concurrency int           // invocations in one instance at the same time
+	Queue       int           // invocations that wait for a place among those
+	Subrequests int           // fetches and service calls of one invocation
+	LogBytes    int64         // console output of one invocation
 }
 
 // DefaultLimits returns what a worker gets that states no limits. One second of
@@ -35,18 +34,17 @@ type Limits struct {
 // cannot be interrupted, such as JSON.parse.
 func DefaultLimits() Limits {
 	return Limits{
-		CPU:          time.Second,
-		StartupCPU:   time.Second,
-		StartupWall:  10 * time.Second,
-		FirstByte:    30 * time.Second,
-		Wall:         15 * time.Minute,
-		Memory:       64 << 20,
-		Buffers:      64 << 20,
-		WasmMemories: 8,
-		Concurrency:  1000,
-		Queue:        1000,
-		Subrequests:  100,
-		LogBytes:     256 << 10,
+		CPU:         time.Second,
+		StartupCPU:  time.Second,
+		StartupWall: 10 * time.Second,
+		FirstByte:   30 * time.Second,
+		Wall:        15 * time.Minute,
+		Memory:      64 << 20,
+		Buffers:     64 << 20,
+		Concurrency: 1000,
+		Queue:       1000,
+		Subrequests: 100,
+		LogBytes:    256 << 10,
 	}
 }
 
@@ -82,7 +80,7 @@ func (l Limits) withDefaults() Limits {
 // params returns the limits that an isolate is made with, the class of the warm
 // pool at the same time.
 func (l Limits) params() Params {
-	return Params{HeapBytes: l.Memory, BufferBytes: l.Buffers, WasmMemories: l.WasmMemories}
+	return Params{HeapBytes: l.Memory, BufferBytes: l.Buffers}
 }
 
 // The failures of limits. Their texts are public.

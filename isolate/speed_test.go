@@ -2,7 +2,6 @@ package isolate_test
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 	"testing"
 
@@ -62,24 +61,4 @@ func idleWorker(t testing.TB) (*bench, *isolate.Worker) {
 		t.Fatal(err)
 	}
 	return b, w
-}
-
-// The hot path allocates the invocation and little else; the engine's part is not
-// counted here because the fake has none.
-func TestInvokeAllocations(t *testing.T) {
-	b, w := idleWorker(t)
-	defer b.close()
-	p := op.InvokeParams{Handler: "fetch", Args: []op.Value{op.String("GET")}, OnFail: func(*outcome.Failure) {}}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	for range 100 {
-		w.Invoke(ctx, p)
-	}
-	if n := testing.AllocsPerRun(1000, func() {
-		if v := w.Invoke(ctx, p); v.Failure() != nil {
-			panic(fmt.Sprint(v.Failure()))
-		}
-	}); n > 2 {
-		t.Errorf("Invoke allocates %v times, want at most 2", n)
-	}
 }

@@ -61,18 +61,6 @@ func hello(context.Context, *fetch.Request) (*fetch.Response, error) {
 	return &fetch.Response{Status: 200, Header: helloHeader, Body: fetch.BytesBody([]byte("hello world"))}, nil
 }
 
-func TestRequestAllocations(t *testing.T) {
-	ts := serve(t, hello, func(c *ServerConfig) { c.Log = func(*AccessRecord) {} })
-	const requests = 1000
-	total := testing.AllocsPerRun(3, func() {
-		_ = ts.http.ServeConn(newConn(ts.Server, &memConn{input: []byte(helloRequest), times: requests}))
-	})
-	// The exchange, the block of its strings, and the three of the service.
-	if per := total / requests; per > 5.5 {
-		t.Errorf("a request takes %.2f allocations, want 5", per)
-	}
-}
-
 // FuzzWire sends bytes as a client would. However wrong they are, each response
 // is well-formed and each has one access record.
 func FuzzWire(f *testing.F) {

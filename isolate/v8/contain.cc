@@ -21,10 +21,10 @@ edge_instance* CurrentInstance() {
 
 // Whether other threads may still use what lies on this one's stack: those that
 // help with a collection.
-bool HasHelpers(edge_instance* inst, const char* message) {
+bool HasHelpers(edge_instance* inst, const char* location) {
   if (!inst->collecting.load(std::memory_order_relaxed)) return false;
-  // Given at the end of a collection, when the helpers are done.
-  return strstr(message, "Ineffective mark-compacts") == nullptr;
+  // Said at the end of a collection, when the helpers are done.
+  return strstr(location, "Ineffective mark-compacts") == nullptr;
 }
 
 // Leaving V8's frames is no supported way out, but the frames that are left
@@ -35,7 +35,7 @@ bool HasHelpers(edge_instance* inst, const char* message) {
   if (message == nullptr) message = "";
   edge_instance* inst = CurrentInstance();
   if (g_jumps.load(std::memory_order_relaxed) && t_point != nullptr && inst != nullptr &&
-      !HasHelpers(inst, message)) {
+      !HasHelpers(inst, location)) {
     snprintf(t_reason, sizeof t_reason, "%s: %s", location, message);
     siglongjmp(t_point->buf, 1);
   }

@@ -182,7 +182,7 @@ func attack(t *testing.T, body string, stop *atomic.Bool) (isolate.SliceResult, 
 	go func() { ended <- h.slice("run", 1) }()
 	kill := time.NewTimer(time.Duration(rand.IntN(4000)) * time.Millisecond)
 	defer kill.Stop()
-	give := time.NewTimer(30 * time.Second)
+	give := time.NewTimer(5 * time.Minute)
 	defer give.Stop()
 	for {
 		select {

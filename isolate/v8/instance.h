@@ -144,6 +144,9 @@ struct edge_instance {
   int64_t start_cpu = 0;     // 0: not read
   int64_t probe_mono = 0;    // first probe of this slice, when start_cpu is 0
   int64_t probe_cpu = 0;
+  edge_memory sample{};      // taken inside slice sample_serial
+  uint64_t sample_serial = 0;
+  std::atomic<bool> sample_asked{false};
   std::atomic<uint32_t> invocation{0};   // whose event runs
   std::atomic<int64_t> event_mono{0};    // when it began
 
@@ -210,6 +213,9 @@ void InitImportMeta(v8::Local<v8::Context> ctx, v8::Local<v8::Module> module,
 
 // The instance whose slice runs on this thread, null outside.
 extern thread_local edge_instance* current;
+
+// Takes the sample of the heap that Probe asked for, inside a slice.
+void TakeSample(edge_instance* inst);
 
 int64_t MonoNanos();
 int64_t CPUNanos(clockid_t clock);

@@ -98,6 +98,14 @@ void ReadMemory(edge_instance* inst, edge_memory* m) {
   }
 }
 
+// Asks for a sample of a slice that is not short. mu is held.
+void AskForSampleLocked(edge_instance* inst) {
+  if (inst->sample_asked || inst->dead) return;
+  inst->sample_asked = true;
+  inst->iso->RequestInterrupt(
+      [](v8::Isolate*, void* data) { TakeSample(static_cast<edge_instance*>(data)); }, inst);
+}
+
 // Runs one event's JavaScript. Exceptions that reach this far are a bug of the
 // runtime's own handlers; they are dropped with the handler's work.
 class Runner {
@@ -244,6 +252,8 @@ bool RunBatch(edge_instance* inst, v8::Local<v8::Context> ctx, const uint8_t* ba
     ChargeEvent(inst, MonoNanos());
   }
   if (run.terminated()) return true;
+  // What V8 does for itself is on behalf of no invocation.
+  inst->invocation.store(0, std::memory_order_relaxed);
   iso->SetContinuationPreservedEmbedderData(v8::Undefined(iso));
   bool pumped = false;
   while (v8::platform::PumpMessageLoop(PlatformOfProcess(), iso)) pumped = true;
@@ -347,6 +357,16 @@ v8::Local<v8::Value> MakeError(edge_instance* inst, v8::Local<v8::Context> ctx,
   return err;
 }
 
+// The request may be met in a later slice than the one it was made in.
+void TakeSample(edge_instance* inst) {
+  edge_memory m;
+  ReadMemory(inst, &m);
+  std::lock_guard<std::mutex> lock(inst->mu);
+  inst->sample = m;
+  inst->sample_serial = inst->serial;
+  inst->sample_asked = false;
+}
+
 void InstallHooks(edge_instance* inst) {
   inst->iso->SetMicrotasksPolicy(v8::MicrotasksPolicy::kExplicit);
   inst->iso->SetPromiseRejectCallback(OnReject);
@@ -360,7 +380,10 @@ void InstallHooks(edge_instance* inst) {
       inst);
   inst->iso->AddGCEpilogueCallback(
       [](v8::Isolate*, v8::GCType, v8::GCCallbackFlags, void* data) {
-        static_cast<edge_instance*>(data)->collecting.store(false, std::memory_order_relaxed);
+        auto inst = static_cast<edge_instance*>(data);
+        inst->collecting.store(false, std::memory_order_relaxed);
+        // A script that does nothing but collect is hardly ever met elsewhere.
+        if (inst->sample_asked.load(std::memory_order_relaxed)) TakeSample(inst);
       },
       inst);
 }
@@ -480,6 +503,12 @@ void edge_isolate_probe(edge_instance* inst, edge_probe* out) {
   out->slice_nanos = edge::SliceCPULocked(inst, now);
   int64_t earlier = inst->event_mono.load(std::memory_order_relaxed) - inst->start_mono;
   out->event_nanos = out->slice_nanos > earlier ? out->slice_nanos - earlier : 0;
+  if (inst->sample_serial == inst->serial) out->memory = inst->sample;
+  // These two may be read on any thread, and grow where no interrupt is looked
+  // for: in a loop of memory.grow, in a builtin.
+  out->memory.buffers = inst->alloc->used();
+  out->memory.external = inst->iso->AdjustAmountOfExternalAllocatedMemory(0);
+  if (now - inst->start_mono >= edge::kLongSlice) edge::AskForSampleLocked(inst);
 }
 
 void edge_isolate_idle(edge_instance* inst) {
@@ -490,6 +519,7 @@ void edge_isolate_idle(edge_instance* inst) {
     while (v8::platform::PumpMessageLoop(edge::PlatformOfProcess(), inst->iso)) {
     }
   });
+  if (inst->dead) inst->fatal = edge::LastFatal();
 }
 
 void edge_isolate_memory(edge_instance* inst, edge_memory* out) {

@@ -97,6 +97,7 @@ func (in *instance) Probe() isolate.Probe {
 		Invocation: uint32(p.invocation),
 		EventNanos: int64(p.event_nanos),
 		SliceNanos: int64(p.slice_nanos),
+		Memory:     memory(&p.memory),
 	}
 }
 

@@ -100,6 +100,7 @@ typedef struct {
   uint32_t invocation;
   int64_t event_nanos;
   int64_t slice_nanos;
+  edge_memory memory;  // the latest sample, zero when there is none of this slice
 } edge_probe;
 
 // Makes an isolate and its context. `host` is what the edge_go_* functions are

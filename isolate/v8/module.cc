@@ -233,6 +233,13 @@ void RejectWith(v8::Local<v8::Context> ctx, v8::Local<v8::Promise::Resolver> res
   Ignore(resolver->Reject(ctx, reason));
 }
 
+// An array for the data of a callback. It is made with its elements: setting
+// those of an empty one would call setters that script put on Array.prototype.
+v8::Local<v8::Value> Pair(v8::Isolate* iso, v8::Local<v8::Value> a, v8::Local<v8::Value> b) {
+  v8::Local<v8::Value> list[] = {a, b};
+  return v8::Array::New(iso, list, 2);
+}
+
 // Loads, links and evaluates a module; the resolver gets its namespace.
 void Import(edge_instance* inst, v8::Local<v8::Context> ctx, const std::string& key,
             v8::Local<v8::Promise::Resolver> resolver, v8::TryCatch& caught) {
@@ -245,11 +252,7 @@ void Import(edge_instance* inst, v8::Local<v8::Context> ctx, const std::string& 
     return;
   }
   // done -> resolver with the namespace, or with the error.
-  v8::Local<v8::Value> data = v8::Array::New(inst->iso, 2);
-  auto pair = data.As<v8::Array>();
-  if (pair->Set(ctx, 0, resolver).IsNothing() ||
-      pair->Set(ctx, 1, module->GetModuleNamespace()).IsNothing())
-    return;
+  v8::Local<v8::Value> data = Pair(inst->iso, resolver, module->GetModuleNamespace());
   v8::Local<v8::Function> ok, failed;
   if (!v8::Function::New(
            ctx,
@@ -274,6 +277,37 @@ void Import(edge_instance* inst, v8::Local<v8::Context> ctx, const std::string& 
            .ToLocal(&failed))
     return;
   Ignore(done.As<v8::Promise>()->Then(ctx, ok, failed));
+}
+
+// Imports a module in a microtask. The script that asks may be the top level of
+// that very module, or of one that it imports, and V8 gives up when it is to
+// evaluate a module within its evaluation.
+// https://tc39.es/ecma262/#sec-ContinueDynamicImport
+void ImportLater(v8::Local<v8::Context> ctx, const std::string& key,
+                 v8::Local<v8::Promise::Resolver> resolver) {
+  auto iso = ctx->GetIsolate();
+  v8::Local<v8::String> name;
+  v8::Local<v8::Promise::Resolver> now;
+  v8::Local<v8::Function> go;
+  if (!NewUTF8(iso, reinterpret_cast<const uint8_t*>(key.data()), key.size()).ToLocal(&name) ||
+      !v8::Promise::Resolver::New(ctx).ToLocal(&now) ||
+      now->Resolve(ctx, v8::Undefined(iso)).IsNothing() ||
+      !v8::Function::New(
+           ctx,
+           [](const v8::FunctionCallbackInfo<v8::Value>& info) {
+             auto i = info.GetIsolate();
+             auto c = i->GetCurrentContext();
+             auto p = info.Data().As<v8::Array>();
+             v8::Local<v8::Value> r, k;
+             if (!p->Get(c, 0).ToLocal(&r) || !p->Get(c, 1).ToLocal(&k)) return;
+             v8::TryCatch caught(i);
+             Import(edge_instance::Of(i), c, ToUTF8(i, k), r.As<v8::Promise::Resolver>(), caught);
+             if (caught.HasTerminated()) caught.ReThrow();
+           },
+           Pair(iso, resolver, name), 0, v8::ConstructorBehavior::kThrow)
+           .ToLocal(&go))
+    return;
+  Ignore(now->GetPromise()->Then(ctx, go));
 }
 
 }  // namespace
@@ -311,7 +345,7 @@ v8::MaybeLocal<v8::Promise> ImportDynamically(v8::Local<v8::Context> ctx, v8::Lo
     RejectWith(ctx, resolver, caught);
   } else if (ResolveKey(inst, ToUTF8(iso, specifier), from,
                         TypeAttribute(iso, ctx, attributes, 2), &key)) {
-    Import(inst, ctx, key, resolver, caught);
+    ImportLater(ctx, key, resolver);
   } else {
     RejectWith(ctx, resolver, caught);
   }
@@ -361,7 +395,10 @@ edge_program* edge_program_new(const edge_module* mods, size_t n, const char* ma
 void edge_program_free(edge_program* p) { delete p; }
 
 size_t edge_program_make_cache(edge_program* p, edge_instance* inst) {
-  std::lock_guard<std::mutex> cache_lock(p->cache_mu);
+  // A thread that V8 gave up on may keep the lock for good; the program then goes
+  // without a cache.
+  std::unique_lock<std::mutex> cache_lock(p->cache_mu, std::try_to_lock);
+  if (!cache_lock.owns_lock() || inst->dead) return 0;
   auto iso = inst->iso;
   v8::Locker locker(iso);
   v8::Isolate::Scope isolate_scope(iso);

@@ -135,7 +135,7 @@ var killTimes = []time.Duration{200 * time.Microsecond, time.Millisecond, 5 * ti
 // TestTerminate kills endless scripts, each again and again in one isolate, which
 // answers afterwards.
 func TestTerminate(t *testing.T) {
-	rounds := 30
+	rounds := 12
 	if testing.Short() {
 		rounds = 8
 	}

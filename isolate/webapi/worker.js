@@ -190,8 +190,9 @@ class Invocation {
 
   // https://w3c.github.io/ServiceWorker/#wait-until-method
   waitUntil(promise) {
+    const settled = PromiseResolve(promise); // may throw, by a getter of the script's
     this.waiting++;
-    PromisePrototypeThen(PromiseResolve(promise), () => this.release(), (error) => {
+    PromisePrototypeThen(settled, () => this.release(), (error) => {
       const { 0: name, 1: message, 2: stack } = describeError(error);
       op_log("error", `Uncaught (in waitUntil) ${stack || `${name}: ${message}`}`);
       this.release();
