@@ -37,7 +37,7 @@ func (v *victim) aftermath(t *testing.T, before usage) {
 }
 
 // parkedBytes is what one isolate that was given up may keep.
-const parkedBytes = 400 << 20
+const parkedBytes = 256 << 20
 
 // touch changes the code of the innocent, in nothing but a comment.
 func (v *victim) touch(t *testing.T) {
