@@ -17,8 +17,8 @@ func (v *victim) aftermath(t *testing.T, before usage) {
 	v.client.CloseIdleConnections()
 	parked := v.count(func(r *logRecord) bool { return r.Msg == "instance lost" })
 	// An isolate that was given up keeps its thread and its memory; the threads
-	// that Go once needed stay, and idle connections to the relay for a minute.
-	want := usage{rss: before.rss + 300<<20 + int64(parked)*parkedBytes, threads: before.threads + parked + 40, fds: before.fds + 40}
+	// that Go once needed stay.
+	want := usage{rss: before.rss + 300<<20 + int64(parked)*parkedBytes, threads: before.threads + parked + 40, fds: before.fds + 12}
 	after, ok := v.settle(t, want)
 	t.Logf("before: %v; after: %v; isolates given up: %d; log: %d KiB, %d lines", before, after, parked, v.bytes>>10, len(v.records))
 	if !ok {

@@ -171,6 +171,7 @@ func TestHostile(t *testing.T) {
 	t.Run("others", s.run)
 	b.finish(t)
 	v.alive(t)
+	close(s.relay.stop)
 	v.aftermath(t, before)
 }
 
