@@ -61,7 +61,7 @@ func bombs() []attack {
 		loop_in_replacer loop_in_reviver loop_in_proxy loop_in_prepare_stack_trace loop_in_error_name
 		loop_in_returned_thenable loop_in_header_list loop_after_await await_loop microtasks queued_microtasks thenables
 		async_generator endless_stream endless_pipe regexp regexp_backreference regexp_replace wasm_loop timers busy_timers
-		event_loop console_loop listeners
+		event_loop console_loop listeners finalizers
 		sort json replace_all bigint normalize index_of url clone base64`, cpu)
 	for i := range spins {
 		spins[i].cpu = spinLimit * spinSlack
