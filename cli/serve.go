@@ -107,9 +107,21 @@ func (p *program) serve(how serving) error {
 	return s.run()
 }
 
+// engine is V8, whose malloc is the process's.
+type engine struct{ *v8.Engine }
+
+var _ isolate.Trimmer = engine{}
+
+// Trim implements isolate.Trimmer.
+func (engine) Trim() { v8.Trim() }
+
 // newEngine starts V8.
 func newEngine(o assemble.EngineOptions) (isolate.Engine, error) {
-	return v8.New(v8.Options{Extensions: o.Extensions, WasmTraps: o.WasmTraps, DomainToASCII: webapi.DomainToASCII})
+	e, err := v8.New(v8.Options{Extensions: o.Extensions, WasmTraps: o.WasmTraps, DomainToASCII: webapi.DomainToASCII})
+	if err != nil {
+		return nil, err
+	}
+	return engine{e}, nil
 }
 
 // run loads, then waits for signals and changes.

@@ -30,7 +30,7 @@ type bystanders struct {
 func (v *victim) watch(warm tenant, cold []tenant) *bystanders {
 	b := &bystanders{v: v, warm: warm, cold: cold, stop: make(chan struct{})}
 	for range 3 {
-		b.wg.Go(func() { b.each(3*time.Millisecond, b.askWarm) })
+		b.wg.Go(func() { b.each(5*time.Millisecond, b.askWarm) })
 	}
 	b.wg.Go(func() { b.each(400*time.Millisecond, b.askCold) })
 	return b

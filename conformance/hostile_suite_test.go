@@ -261,8 +261,9 @@ func (s *suite) testQueue(t *testing.T) {
 
 // relay passes connections on to the server, as another host's proxy would.
 type relay struct {
-	ln net.Listener
-	to atomic.Pointer[string]
+	ln   net.Listener
+	to   atomic.Pointer[string]
+	stop chan struct{} // closed to end every connection
 }
 
 func startRelay(t *testing.T) *relay {
@@ -271,7 +272,7 @@ func startRelay(t *testing.T) *relay {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &relay{ln: ln}
+	r := &relay{ln: ln, stop: make(chan struct{})}
 	t.Cleanup(func() { _ = ln.Close() }) // closed once
 	go func() {
 		for {
@@ -292,9 +293,15 @@ func (r *relay) pass(in net.Conn) {
 		return
 	}
 	defer out.Close()
-	go func() {
-		_, _ = io.Copy(out, in) // either side may close
-		_ = out.Close()
-	}()
-	_, _ = io.Copy(in, out) // likewise
+	ended := make(chan struct{}, 2)
+	for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
+		go func() {
+			_, _ = io.Copy(way[0], way[1]) // either side may close
+			ended <- struct{}{}
+		}()
+	}
+	select {
+	case <-ended:
+	case <-r.stop:
+	}
 }

@@ -61,7 +61,7 @@ func bombs() []attack {
 		loop_in_replacer loop_in_reviver loop_in_proxy loop_in_prepare_stack_trace loop_in_error_name
 		loop_in_returned_thenable loop_in_header_list loop_after_await await_loop microtasks queued_microtasks thenables
 		async_generator endless_stream endless_pipe regexp regexp_backreference regexp_replace wasm_loop timers busy_timers
-		event_loop console_loop listeners
+		event_loop console_loop listeners finalizers
 		sort json replace_all bigint normalize index_of url clone base64`, cpu)
 	for i := range spins {
 		spins[i].cpu = spinLimit * spinSlack
@@ -77,7 +77,11 @@ func bombs() []attack {
 			fill map set split from json_doubling regexp_split concat`, fatal, memory),
 		attacks("bombs.js", "buffers", hoarding, `
 			array_buffers small_array_buffers one_array_buffer resizable resizable_reserve transfer clones encoder blobs
-			wasm_memories wasm_memory wasm_grow_js wasm_grow`, thrown, memory),
+			wasm_memories wasm_grow_js`, thrown, memory),
+		// Memory that nobody has touched is address space alone.
+		attacks("bombs.js", "buffers", hoarding, `wasm_memory`, thrown, memory, ok),
+		// V8 does not look up from a compiled loop of memory.grow for seconds.
+		attacks("bombs.js", "buffers", spinning, `wasm_grow`, memory, cpu),
 		attacks("bombs.js", "recursion", recursing, `
 			plain getter to_string to_json deep_json proxy proxy_chain constructor_of_itself deep_clone clone_getter headers
 			request url replace sort async_function regexp flat join wasm error_cause stack_trace`, thrown),
@@ -102,7 +106,7 @@ func oddities() []attack {
 	)
 }
 
-// oneTenantEach merges the tenants of attacks that do no lasting harm.
+// oneTenant merges the tenants of attacks that do no lasting harm.
 func oneTenant(list []attack, name string) []attack {
 	for i := range list {
 		list[i].tenant.name = name
@@ -167,6 +171,7 @@ func TestHostile(t *testing.T) {
 	t.Run("others", s.run)
 	b.finish(t)
 	v.alive(t)
+	close(s.relay.stop)
 	v.aftermath(t, before)
 }
 

@@ -31,8 +31,8 @@ func (v *victim) dial(t *testing.T, socket string) net.Conn {
 	return c
 }
 
-// send sends bytes and returns the status and the body of the first answer.
-func (v *victim) send(t *testing.T, text string) (status int, body string) {
+// send sends bytes and returns the first answer, whose body is read.
+func (v *victim) send(t *testing.T, text string) *http.Response {
 	t.Helper()
 	c := v.dial(t, "http")
 	go func() { _, _ = io.WriteString(c, text) }() // the server may answer before it has all
@@ -40,11 +40,10 @@ func (v *victim) send(t *testing.T, text string) (status int, body string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	body, err = readAll(resp)
-	if err != nil {
+	if _, err := readAll(resp); err != nil {
 		t.Fatal(err)
 	}
-	return resp.StatusCode, body
+	return resp
 }
 
 // testWire looks at what responses with a dishonest head are on the wire: framed

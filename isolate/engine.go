@@ -24,6 +24,10 @@ type Engine interface {
 	Close() error
 }
 
+// Trimmer is an Engine that keeps memory of isolates that were closed until it is
+// told to give it back. That takes a while; any goroutine may ask, at any time.
+type Trimmer interface{ Trim() }
+
 // Params are an isolate's own limits.
 type Params struct {
 	HeapBytes   int64 // V8 heap; the isolate is ended by StatusHeapLimit near it

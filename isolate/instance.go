@@ -345,6 +345,7 @@ func (in *Instance) disposeIn(task bool) (threadLost bool) {
 		}
 	}
 	in.r.remove(in)
+	in.r.gone.Add(1)
 	if in.w != nil {
 		in.w.remove(in)
 	}

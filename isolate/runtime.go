@@ -58,6 +58,8 @@ type Runtime struct {
 	ledger    *ledger
 	tasks     taskGroup
 	instances atomic.Uint64 // made so far
+	gone      atomic.Int64  // isolates that were closed since the last trim
+	trimmedAt atomic.Int64  // on the runtime's clock
 	lastID    atomic.Uint32 // of an invocation
 
 	ok       atomic.Int64
@@ -192,12 +194,28 @@ const (
 	tidyTrims = 25
 	// trimPause is what an instance that wakes up now and then is spared.
 	trimPause = 30 * time.Second
+	// engineTrimPause is the least time between two trims of the whole engine.
+	engineTrimPause = 5 * time.Second
 )
+
+// trim lets the engine give back what isolates left that were closed: a worker
+// that was killed may have made it allocate a lot outside of its heap.
+func (r *Runtime) trim() {
+	t, ok := r.engine.(Trimmer)
+	now := r.clock()
+	if !ok || r.gone.Load() == 0 || now-r.trimmedAt.Load() < int64(engineTrimPause) {
+		return
+	}
+	r.gone.Store(0)
+	r.trimmedAt.Store(now)
+	t.Trim()
+}
 
 // tidy gives memory of idle instances back and closes those that were idle for
 // long.
 func (r *Runtime) tidy() {
 	r.spawn(func() (threadLost bool) {
+		defer r.trim()
 		now := r.clock()
 		trims := 0
 		for _, in := range r.open() {

@@ -335,6 +335,34 @@ func TestIdleInstances(t *testing.T) {
 	})
 }
 
+// What a killed worker left behind is given back, once for many of them.
+func TestEngineIsTrimmed(t *testing.T) {
+	script := enginefake.Script{"fetch": func(c *enginefake.Ctx, args []op.Value) {
+		if len(args) > 0 {
+			spin(c, nil)
+			return
+		}
+		hello(c, nil)
+	}}
+	run(t, setup{scripts: map[string]enginefake.Script{"w": script}}, func(t *testing.T, b *bench) {
+		w := b.worker("w")
+		wantOK(t, invoke(w))
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		if n := b.engine.Trims.Load(); n != 0 {
+			t.Errorf("%d trims though no isolate was closed", n)
+		}
+		for range 3 {
+			wantFailure(t, invoke(w, args(op.Null)), outcome.CPUExceeded, "limits.cpu")
+		}
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		if n := b.engine.Trims.Load(); n == 0 || n > 2 {
+			t.Errorf("%d trims after three isolates within five seconds", n)
+		}
+	})
+}
+
 func TestLedgerRefuses(t *testing.T) {
 	scripts := map[string]enginefake.Script{
 		"big": {"fetch": func(c *enginefake.Ctx, _ []op.Value) {

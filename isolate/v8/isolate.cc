@@ -235,6 +235,12 @@ void ChargeEvent(edge_instance* inst, int64_t now) {
   inst->event_mono.store(now, std::memory_order_relaxed);
 }
 
+// Reports whether the slice is to end.
+bool Stopped(edge_instance* inst) {
+  std::lock_guard<std::mutex> lock(inst->mu);
+  return inst->terminate_requested || inst->heap_hit;
+}
+
 // Delivers the events and reports whether the last one was terminated.
 bool RunBatch(edge_instance* inst, v8::Local<v8::Context> ctx, const uint8_t* batch, size_t len,
               edge_slice_result* result) {
@@ -255,10 +261,14 @@ bool RunBatch(edge_instance* inst, v8::Local<v8::Context> ctx, const uint8_t* ba
   // What V8 does for itself is on behalf of no invocation.
   inst->invocation.store(0, std::memory_order_relaxed);
   iso->SetContinuationPreservedEmbedderData(v8::Undefined(iso));
+  // A termination ends one task; V8 would begin the next, such as the callback of
+  // the next finalizer.
   bool pumped = false;
-  while (v8::platform::PumpMessageLoop(PlatformOfProcess(), iso)) pumped = true;
-  if (pumped) run.Checkpoint();
-  return run.terminated();
+  while (!Stopped(inst) && v8::platform::PumpMessageLoop(PlatformOfProcess(), iso)) pumped = true;
+  if (pumped && !Stopped(inst)) run.Checkpoint();
+  if (!Stopped(inst)) return run.terminated();
+  result->jobs_lost = true;
+  return true;
 }
 
 // CPU time since the slice began. mu is held.
@@ -515,9 +525,9 @@ void edge_isolate_idle(edge_instance* inst) {
   if (inst->dead) return;
   edge::Enter enter(inst);
   inst->dead = !edge::Guarded([inst] {
+    // Its tasks wait for the next slice: finalizers are code of the worker, which
+    // nobody watches here.
     inst->iso->LowMemoryNotification();
-    while (v8::platform::PumpMessageLoop(edge::PlatformOfProcess(), inst->iso)) {
-    }
   });
   if (inst->dead) inst->fatal = edge::LastFatal();
 }

@@ -150,6 +150,15 @@ const cpu = {
     const target = new EventTarget();
     for (;;) target.addEventListener("x", () => {});
   },
+  finalizers: async () => {
+    const registry = new FinalizationRegistry(spin);
+    globalThis.registry = registry;
+    for (let i = 0; i < 1e4; i++) registry.register({}, i);
+    for (let i = 0; i < 200; i++) {
+      new Array(1e5).fill(i);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  },
   // Builtins that cannot be interrupted.
   sort() {
     const a = [];
